@@ -6,7 +6,7 @@ import sys
 import onyx_site
 
 NO_MLIR = ["dialects/onnx/schema", "dialects/onnx/ops", "importer", "runtime"]
-MLIR_INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](?:mlir|mlir-c|llvm|llvm-c|plugin)/', re.M)
+MLIR_INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](?:mlir|mlir-c|llvm|llvm-c|mlirx|plugin)/', re.M)
 CXX = (".cpp", ".cc", ".cxx", ".hpp", ".hh")
 SKIP = (".git", ".cache", "node_modules")
 
