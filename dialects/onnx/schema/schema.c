@@ -104,6 +104,14 @@ const onyx_schema_attr *onyx_schema_attr_find(const onyx_schema *row, const char
   return NULL;
 }
 
+bool onyx_schema_attr_is_elem_type(const char *name) {
+  static const char *const names[] = {"to", "dtype", "output_dtype", "output_datatype"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i], name) == 0)
+      return true;
+  return false;
+}
+
 static const onyx_schema_param *param_at(const onyx_schema_param *params, int count, int i) {
   if (i < 0 || count == 0)
     return NULL;

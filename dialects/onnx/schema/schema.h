@@ -170,6 +170,9 @@ const onyx_schema *onyx_schema_newest(const char *domain, const char *name);
 const onyx_schema *onyx_schema_by_name(const char *name);
 // Attribute of a row by name; NULL when there is none.
 const onyx_schema_attr *onyx_schema_attr_find(const onyx_schema *row, const char *name);
+// Whether an INT attribute of this name holds a TensorProto.DataType, which the text form writes as
+// a TypeAttr: to, dtype, output_dtype, output_datatype (stash_type and softmax_precision stay INT).
+bool onyx_schema_attr_is_elem_type(const char *attr_name);
 // Parameter that describes operand (result) i, a variadic one repeated; NULL past the end.
 const onyx_schema_param *onyx_schema_input(const onyx_schema *row, int i);
 const onyx_schema_param *onyx_schema_output(const onyx_schema *row, int i);
