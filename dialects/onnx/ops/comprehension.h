@@ -181,10 +181,16 @@ void comp_write_at(comprehension *c, comp_stage *s, int buffer, int n, const exp
 
 // --- short forms for what most operators are
 // Indices of a read of buffer b, broadcast (NumPy rule) against a nest whose first `rank` loops are
-// the output's dims: loop variable, or 0 where b's dim is 1. A dim that may or may not be 1 at run
-// time gives a select on it. out has room for the buffer's rank; loops start at `first_loop`.
+// result 0's dims: loop variable, or 0 where b's dim is 1. A dim that may or may not be 1 at run time
+// gives a select on it. out has room for the buffer's rank; loops start at `first_loop`.
 void comp_broadcast_index(comprehension *c, int buffer, int rank, int first_loop, const expr **out);
 const expr *comp_read_broadcast(comprehension *c, int buffer, int rank);
+// A stage of its own that only checks: where `cond` (of dims and constants) is false the sticky status
+// becomes (code, found, limit). Nothing when cond is constantly true. For what holds or not for the whole
+// op, such as two extents that must agree: loops then need no check, only indices that stay in bounds.
+void comp_require(comprehension *c, const expr *cond, int code, const expr *found, const expr *limit);
+// comp_require that operands 0 .. n-1 of a variadic op broadcast (code 3), where dims leave it open.
+void comp_require_broadcast(comprehension *c, int num_operands, const int *operands);
 // A stage with one parallel loop for each dim of `buffer`.
 comp_stage *comp_stage_over(comprehension *c, int buffer);
 // The write buffer[loops 0..rank-1] = value of such a stage.

@@ -38,6 +38,7 @@ typedef struct dim {
   int64_t value; // CONST, SYM, UNKNOWN
   const struct dim *a, *b, *c;
   unsigned id; // dense, in order of creation: operands before users
+  bool unknown; // a DIM_UNKNOWN occurs in it
 } dim;
 
 typedef struct dim_context dim_context;
@@ -48,6 +49,12 @@ unsigned dim_count(const dim_context *ctx); // ids are below this
 const dim *dim_const(dim_context *ctx, int64_t value);
 const dim *dim_sym(dim_context *ctx, int64_t symbol);
 const dim *dim_unknown(dim_context *ctx); // a new one each time
+// The same for what is known to be >= 0: a tensor's extent. An adapter makes the symbols of extents by
+// this before anything else uses them, so that clamps of them fold.
+const dim *dim_sym_extent(dim_context *ctx, int64_t symbol);
+const dim *dim_unknown_extent(dim_context *ctx);
+// An interval that d lies in; INT64_MIN and INT64_MAX where an end is not known.
+void dim_bounds(const dim_context *ctx, const dim *d, int64_t *lo, int64_t *hi);
 const dim *dim_add(dim_context *ctx, const dim *a, const dim *b);
 const dim *dim_sub(dim_context *ctx, const dim *a, const dim *b);
 const dim *dim_mul(dim_context *ctx, const dim *a, const dim *b);
@@ -73,7 +80,7 @@ static inline bool dim_is_const(const dim *d, int64_t *value) {
 }
 static inline bool dim_is(const dim *d, int64_t value) { return d->op == DIM_CONST && d->value == value; }
 // Whether any DIM_UNKNOWN occurs in d.
-bool dim_has_unknown(const dim *d);
+static inline bool dim_has_unknown(const dim *d) { return d->unknown; }
 // Value under an assignment of the symbols; false when an unknown occurs or arithmetic overflows.
 bool dim_eval(const dim *d, int64_t (*symbol)(int64_t sym, void *user), void *user, int64_t *value);
 // "N0 * 2 + 1": text for diagnostics and onnx-dim-analysis; symbol names by callback (may be NULL).
