@@ -68,7 +68,8 @@ typedef enum MlirxTrait {
   MLIRX_NO_SPECULATION = 1 << 12, // with MLIRX_PURE: no effects, but not to be moved up
 } MlirxTrait;
 
-// A fold gives for each result an attribute or a value; both null: that result stays.
+// A fold gives for each result an attribute or a value. MLIR replaces all results or none: if some
+// entries stay null while others do not, nothing is folded.
 typedef struct MlirxFoldResult {
   MlirAttribute attribute;
   MlirValue value;
@@ -97,7 +98,7 @@ typedef struct MlirxOp {
   MlirLogicalResult (*verify)(MlirOperation op);
   MlirLogicalResult (*verifyRegions)(MlirOperation op);
   // Operand i's constant value or a null attribute. `results` holds one entry a result, all null.
-  // Returns success if anything was folded. An in-place change: success with all entries null.
+  // Returns success if all results were folded. An in-place change: success with all entries null.
   MlirLogicalResult (*fold)(MlirOperation op, intptr_t numOperands, const MlirAttribute *operands,
                             MlirxFoldResult *results);
   void (*patterns)(MlirRewritePatternSet set, MlirContext ctx); // for canonicalize
@@ -312,11 +313,17 @@ extern MlirxDialect *const mlirxDialects[];
 extern const MlirxPassDescriptor *const mlirxPasses[];
 extern const MlirxPipeline *const mlirxPipelines[];
 
+// For plugins that link libonyx-core.so: the callback of a dialect plugin gets the registry, see
+// mlirx/plugin.h. Registering the same descriptor twice is no error.
+MLIRX_EXPORT void mlirxRegisterDialect(MlirDialectRegistry registry, MlirxDialect *descriptor);
+MLIRX_EXPORT void mlirxRegisterPass(const MlirxPassDescriptor *descriptor);
+MLIRX_EXPORT void mlirxRegisterPipeline(const MlirxPipeline *descriptor);
+
 //===----------------------------------------------------------------------===//
 // IR: what mlir-c 22 lacks
 //===----------------------------------------------------------------------===//
 
-// Error (or note attached to nothing) at the op, printf style; returns failure.
+// Error at the op, printf style; the message gets the prefix "'onnx.Conv' op ". Returns failure.
 MLIRX_EXPORT MlirLogicalResult mlirxEmitError(MlirOperation op, const char *fmt, ...) MLIRX_PRINTF(2, 3);
 MLIRX_EXPORT MlirLogicalResult mlirxEmitErrorAt(MlirLocation loc, const char *fmt, ...) MLIRX_PRINTF(2, 3);
 // An error at op with one note at another place.
