@@ -25,7 +25,14 @@ typedef struct op_def {
 
 // Each family file exports its table; ops/table.c joins them, sorted by name.
 #define ONYX_OP_FAMILIES(X)                                                                        \
-  X(elementwise)
+  X(conv) \
+  X(einsum) \
+  X(elementwise) \
+  X(matmul) \
+  X(normalization) \
+  X(pool) \
+  X(reduce) \
+  X(softmax)
 
 #define ONYX_DECLARE_FAMILY(f)                                                                     \
   extern const op_def ops_##f[];                                                                   \
