@@ -69,6 +69,9 @@ static void test_others(void) {
   // Clip-6 bounds are the largest floats although the facts round them.
   const onyx_schema_attr *max = onyx_schema_attr_find(onyx_schema_at("", "Clip", 6), "max");
   CHECK((float)max->default_float == 3.4028234663852886e38f);
+  // The standard's alpha of Selu-6 is 1.67326319217681884765625; the facts give six digits.
+  const onyx_schema_attr *alpha = onyx_schema_attr_find(onyx_schema_newest("", "Selu"), "alpha");
+  CHECK((float)alpha->default_float == 1.67326319217681884765625f);
   const onyx_schema_attr *acts = onyx_schema_attr_find(onyx_schema_newest("", "RNN"), "activations");
   CHECK(acts->num_defaults == 2 && strcmp(acts->default_strings[1], "Tanh") == 0);
 }
