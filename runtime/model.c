@@ -449,11 +449,3 @@ int onyx_model_run(onyx_model *m, const onyx_value *in, onyx_value *out, onyx_er
   context_give(m, c);
   return error->code;
 }
-
-void onyx_value_release(onyx_value *value) {
-  if (!value)
-    return;
-  if (value->kind != ONYX_VALUE_NONE && value->release)
-    value->release(value);
-  *value = (onyx_value){.kind = ONYX_VALUE_NONE};
-}

@@ -2,6 +2,7 @@
 
 #include "runtime/error.h"
 #include "runtime/pack.h"
+#include "runtime/value.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -185,7 +186,9 @@ bool onyx_input_prepare(const onyx_parameter *param, size_t index, const onyx_va
     return refuse(&in, "the tensor has no data");
   if (count && t->dtype.bits < 8 && !is_dense(t))
     return refuse(&in, "a tensor of %d-bit elements cannot have strides", t->dtype.bits);
-  const void *data = count ? prepare_data(&param->type, t, count, bytes, copy) : nothing;
+  const void *data = nothing;
+  if (count)
+    data = prepare_data(&param->type, t, count, bytes, copy);
   if (!data)
     return onyx_fail(error, ONYX_OUT_OF_MEMORY, "input %zu \"%.100s\": no memory for a copy of %zu bytes", index, param->name,
                      bytes);
@@ -194,24 +197,6 @@ bool onyx_input_prepare(const onyx_parameter *param, size_t index, const onyx_va
 }
 
 //===-- Results -----------------------------------------------------------------------------===//
-
-// A managed tensor with its shape, strides and buffer.
-typedef struct owned_tensor {
-  DLManagedTensor managed;
-  void *buffer;
-  int64_t dims[];
-} owned_tensor;
-
-static void delete_owned(DLManagedTensor *managed) {
-  owned_tensor *owned = managed->manager_ctx;
-  free(owned->buffer);
-  free(owned);
-}
-
-static void release_tensor(onyx_value *value) {
-  if (value->managed && value->managed->deleter)
-    value->managed->deleter(value->managed);
-}
 
 // Compiled code keeps its promises unless it was written by hand: a result that breaks them is told.
 static bool check_result(const onyx_parameter *param, size_t index, const int64_t *desc, int64_t *count, onyx_error *error) {
@@ -230,28 +215,16 @@ static bool check_result(const onyx_parameter *param, size_t index, const int64_
   return true;
 }
 
-static void fill_owned(owned_tensor *owned, const onyx_type *type, const int64_t *desc, void *buffer, int64_t count) {
-  int rank = type->rank;
-  memcpy(owned->dims, desc + ONYX_DESC_SIZES, 2 * (size_t)rank * sizeof *owned->dims);
+// First element of the result; sub-byte elements are packed in place.
+static void *result_data(const onyx_type *type, const int64_t *desc, int64_t count) {
   char *data = (char *)(intptr_t)desc[ONYX_DESC_ALIGNED];
-  if (type->dtype.bits < 8) {
-    uint8_t *bytes = (uint8_t *)data + desc[ONYX_DESC_OFFSET];
-    if (count)
-      onyx_pack(bytes, count, type->dtype.bits, bytes);
-    data = (char *)bytes;
-  } else if (data) {
-    data += desc[ONYX_DESC_OFFSET] * (type->dtype.bits / 8);
-  }
-  owned->buffer = buffer;
-  owned->managed = (DLManagedTensor){
-      .dl_tensor = {.data = data,
-                    .device = {kDLCPU, 0},
-                    .ndim = rank,
-                    .dtype = type->dtype,
-                    .shape = owned->dims,
-                    .strides = type->dtype.bits < 8 ? NULL : owned->dims + rank},
-      .manager_ctx = owned,
-      .deleter = delete_owned};
+  if (!data)
+    return NULL;
+  if (type->dtype.bits >= 8)
+    return data + desc[ONYX_DESC_OFFSET] * (type->dtype.bits / 8);
+  uint8_t *bytes = (uint8_t *)data + desc[ONYX_DESC_OFFSET];
+  onyx_pack(bytes, count, type->dtype.bits, bytes);
+  return bytes;
 }
 
 bool onyx_output_take(const onyx_parameter *param, size_t index, int64_t *desc, onyx_value *value,
@@ -263,14 +236,9 @@ bool onyx_output_take(const onyx_parameter *param, size_t index, int64_t *desc, 
     free(buffer);
     return false;
   }
-  size_t rank = (size_t)param->type.rank;
-  owned_tensor *owned = malloc(sizeof *owned + 2 * rank * sizeof(int64_t));
-  if (!owned) {
-    free(buffer);
-    return onyx_fail(error, ONYX_OUT_OF_MEMORY, "output %zu \"%.100s\": no memory", index, param->name);
-  }
-  fill_owned(owned, &param->type, desc, buffer, count);
-  *value = (onyx_value){.kind = ONYX_VALUE_TENSOR, .tensor = &owned->managed.dl_tensor, .release = release_tensor,
-                        .managed = &owned->managed};
-  return true;
+  int rank = param->type.rank;
+  void *data = result_data(&param->type, desc, count);
+  const int64_t *sizes = desc + ONYX_DESC_SIZES;
+  return onyx_tensor_own(param->type.dtype, sizes, sizes + rank, rank, data, buffer, value) ||
+         onyx_fail(error, ONYX_OUT_OF_MEMORY, "output %zu \"%.100s\": no memory", index, param->name);
 }
