@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/krnl/krnl.h"
 #include "mlirx/mlirx.h"
 
 #include <stddef.h>
@@ -11,6 +12,7 @@
 // Dialects
 
 MlirxDialect *const mlirxDialects[] = {
+    &krnl_dialect,
     NULL,
 };
 
