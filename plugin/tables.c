@@ -7,6 +7,8 @@
 #include "dialects/krnl/krnl.h"
 #include "mlirx/mlirx.h"
 
+#include "pipelines_table.h"
+
 #include <stddef.h>
 
 // Dialects
@@ -22,8 +24,9 @@ const MlirxPassDescriptor *const mlirxPasses[] = {
     NULL,
 };
 
-// Pipelines
+// Pipelines: those of pipelines/, by their files' names
 
 const MlirxPipeline *const mlirxPipelines[] = {
+    ONYX_PIPELINE_POINTERS,
     NULL,
 };
