@@ -16,7 +16,9 @@ typedef enum view_mode {
   VIEW_INFER,
   // Every `?` is a symbol (value, axis); every element of a small integer or bool operand that is no
   // constant is a symbol (value, element): code can compute both.
-  VIEW_CODE
+  VIEW_CODE,
+  // For the verifier: as VIEW_INFER, but no file is opened.
+  VIEW_VERIFY
 } view_mode;
 
 typedef struct view_scope view_scope;
