@@ -344,6 +344,27 @@ MLIRX_EXPORT bool mlirxProperlyDominates(MlirValue value, MlirOperation op);
 // Sets argument attributes etc. go through mlir-c's attribute dictionary; types of a block argument:
 // mlirBlockArgumentSetType. Function type: attribute "function_type".
 
+//===----------------------------------------------------------------------===//
+// Affine: what mlir-c 22 lacks
+//===----------------------------------------------------------------------===//
+
+// May the index value be a dim, or a symbol, of an affine op that stands where `at` does?
+MLIRX_EXPORT bool mlirxAffineIsDim(MlirValue value, MlirOperation at);
+MLIRX_EXPORT bool mlirxAffineIsSymbol(MlirValue value, MlirOperation at);
+
+typedef enum MlirxDependence {
+  MLIRX_NO_DEPENDENCE,
+  MLIRX_DEPENDENCE,
+  MLIRX_UNKNOWN_DEPENDENCE // the analysis gave up: assume the worst
+} MlirxDependence;
+// Loops around both ops.
+MLIRX_EXPORT unsigned mlirxAffineCommonLoops(MlirOperation a, MlirOperation b);
+// Does affine access `to` depend on affine access `from` at `depth` (1: carried by the outermost common
+// loop; common loops + 1: within one iteration)? lower and upper have an entry a common loop: the
+// distance's range in iterations of that loop's variable, INT64_MIN or INT64_MAX where unbounded.
+MLIRX_EXPORT MlirxDependence mlirxAffineDependence(MlirOperation from, MlirOperation to, unsigned depth,
+                                                   int64_t *lower, int64_t *upper);
+
 #ifdef __cplusplus
 }
 #endif
