@@ -25,6 +25,9 @@ typedef struct op_def {
 
 // Each family file exports its table; ops/table.c joins them, sorted by name.
 #define ONYX_OP_FAMILIES(X)                                                                        \
+  X(logical) \
+  X(cast) \
+  X(activation) \
   X(conv) \
   X(einsum) \
   X(elementwise) \
