@@ -33,7 +33,7 @@ def compare(case, compiled):
     code, text = onyx_test.run(command, 60)
     if code == 0:
         return None
-    return ("compare" if code == 1 and "mismatch" in text else "run", onyx_test.reason(code, text))
+    return ("compare" if code == 1 and "error:" not in text else "run", onyx_test.reason(code, text))
 
 
 def run_case(case, work, options):
