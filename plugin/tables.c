@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/krnl/krnl.h"
+#include "dialects/onnx/onnx.h"
 #include "mlirx/mlirx.h"
 
 #include "pipelines_table.h"
@@ -15,6 +16,7 @@
 
 MlirxDialect *const mlirxDialects[] = {
     &krnl_dialect,
+    &onnx_dialect,
     NULL,
 };
 
