@@ -82,12 +82,15 @@ struct SuccessorState { // behind MlirxSuccessors
   SmallVectorImpl<RegionSuccessor> &successors;
 };
 
+intptr_t numberOf(Region *region) {
+  return region ? static_cast<intptr_t>(region->getRegionNumber()) : -1;
+}
+
 struct RegionBranchModel : RegionBranchOpInterface::FallbackModel<RegionBranchModel> {
   OperandRange getEntrySuccessorOperands(Operation *op, RegionSuccessor successor) const {
     intptr_t first = 0, count = 0;
-    Region *region = successor.getSuccessor();
     if (auto hook = descriptorOf(op)->regionBranch->entryOperands)
-      hook(wrap(op), region ? region->getRegionNumber() : -1, &first, &count);
+      hook(wrap(op), numberOf(successor.getSuccessor()), &first, &count);
     return op->getOperands().slice(first, count);
   }
   void getEntrySuccessorRegions(Operation *op, ArrayRef<Attribute>,
@@ -99,7 +102,7 @@ struct RegionBranchModel : RegionBranchOpInterface::FallbackModel<RegionBranchMo
     Operation *terminator = point.getTerminatorPredecessorOrNull();
     SuccessorState state{op, successors};
     descriptorOf(op)->regionBranch->successors(
-        wrap(op), terminator ? terminator->getParentRegion()->getRegionNumber() : -1,
+        wrap(op), numberOf(terminator ? terminator->getParentRegion() : nullptr),
         MlirxSuccessors{&state});
   }
   void getSuccessorRegions_3(Operation *op, Region &region,

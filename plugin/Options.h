@@ -67,7 +67,7 @@ public:
     case MLIRX_OPT_INT:
       return (void)(os << getInt(i));
     case MLIRX_OPT_STRING:
-      return (void)(os << getString(i));
+      return printQuoted(getString(i), os);
     case MLIRX_OPT_INT_LIST:
       return llvm::interleave(getInts(i), os, ",");
     case MLIRX_OPT_STRING_LIST:
@@ -76,6 +76,15 @@ public:
   }
 
 private:
+  // Blanks would end the value, brackets be taken for quotes or nesting.
+  static void printQuoted(llvm::StringRef text, llvm::raw_ostream &os) {
+    if (text.find_first_of(" {}'\",()") == llvm::StringRef::npos)
+      os << text;
+    else if (!text.contains('"'))
+      os << '"' << text << '"';
+    else
+      os << '\'' << text << '\'';
+  }
   void keep(llvm::cl::Option *option) { options.emplace_back(option); }
   template <typename T> T &as(int i) const { return *static_cast<T *>(options[i].get()); }
 

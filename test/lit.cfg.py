@@ -35,6 +35,7 @@ opt = f"{guard} {tool('mlir-opt')}"
 plugin = os.path.join(lib_dir, "libonyx.so")
 config.substitutions += [
     ("%onyx-opt", f"{opt} --load-dialect-plugin={plugin}"),
+    ("%seam-opt", f"{opt} --load-dialect-plugin={os.path.join(onyx_site.BUILD, 'test', 'plugin', 'libonyx-seam-test.so')}"),
     ("%onyx-import", f"{guard} {bin_dir}/onyx-import"),
     ("%onyx-compile", f"{guard} {bin_dir}/onyx-compile"),
     ("%onyx-run", f"{guard} {bin_dir}/onyx-run"),
