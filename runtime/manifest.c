@@ -246,7 +246,7 @@ static bool check_whole(parser *p) {
   for (int l = 0; l < 2; l++)
     for (int i = 0; i < lists[l]->count; i++) {
       const onyx_hidden *h = &lists[l]->items[i];
-      if (h->kind == ONYX_HIDDEN_WEIGHTS && h->number >= d->num_files)
+      if (h->kind == ONYX_HIDDEN_WEIGHTS && (h->number >= d->num_files || !d->files[h->number].name))
         return onyx_fail(p->error, ONYX_BAD_MODEL, "manifest: no weights file %lld", (long long)h->number);
       if (h->kind == ONYX_HIDDEN_CONSTANTS)
         bytes[l] = h->number;

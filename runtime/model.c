@@ -238,6 +238,16 @@ static bool check_signature(const onyx_model *m, onyx_error *error) {
   return true;
 }
 
+// A file whose constants were all folded into the code is not needed.
+static bool is_read(const onyx_model *m, int file) {
+  const onyx_hidden_list *lists[] = {&m->manifest.entry_hidden, &m->manifest.init_hidden};
+  for (int l = 0; l < 2; l++)
+    for (int i = 0; i < lists[l]->count; i++)
+      if (lists[l]->items[i].kind == ONYX_HIDDEN_WEIGHTS && lists[l]->items[i].number == file)
+        return true;
+  return false;
+}
+
 static bool open_weights(onyx_model *m, const onyx_options *options, onyx_error *error) {
   int count = m->manifest.num_files;
   m->weights = onyx_pool_alloc(&m->pool, (size_t)count, sizeof *m->weights);
@@ -251,7 +261,7 @@ static bool open_weights(onyx_model *m, const onyx_options *options, onyx_error 
       .flags = options->flags,
   };
   for (int i = 0; i < count; i++)
-    if (!onyx_weights_open(&search, &m->manifest.files[i], &m->weights[i], error))
+    if (is_read(m, i) && !onyx_weights_open(&search, &m->manifest.files[i], &m->weights[i], error))
       return false;
   return true;
 }
