@@ -1,0 +1,22 @@
+// ModelProto to the graph in memory: names, scopes, order, functions, upgrades, types.
+#ifndef ONYX_IMPORTER_BUILD_H
+#define ONYX_IMPORTER_BUILD_H
+
+#include "importer/ir.h"
+
+typedef struct opset_import {
+  str domain; // "" for ai.onnx
+  int64_t version;
+} opset_import;
+
+typedef struct model {
+  graph *main;
+  int num_opsets;
+  const opset_import *opsets;
+  int num_nodes; // of the newest version, in all graphs
+} model;
+
+// Builds the whole model from im->proto.
+model *build_model(import *im);
+
+#endif
