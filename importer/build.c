@@ -573,10 +573,10 @@ static void build_node(builder *b, scope *s, const Onnx__NodeProto *p) {
     upgrade_node(b->im, s->into, n);
   if (n->row && n->row->deprecated)
     node_fail(b->im, n, "is deprecated and has no newer form");
-  if (n->row)
-    infer_types(b->im, n);
-  else
+  if (!n->row)
     custom_types(b, n);
+  else if (!(n->num_out == 1 && n->out[0] && n->out[0]->data))
+    infer_types(b->im, n);
   if (b->im->options.use_value_info)
     use_declared_shapes(b, n);
   graph_append(s->into, n);

@@ -102,8 +102,7 @@ static bool is_printed(const attr *a) {
 }
 
 static void separate(printer *p, bool *first) {
-  if (!*first)
-    fputs(", ", p->out);
+  fputs(*first ? " {" : ", ", p->out);
   *first = false;
 }
 
@@ -115,7 +114,6 @@ static void print_named_string(printer *p, bool *first, const char *name, str s)
 
 static void print_attrs(printer *p, const node *n, bool custom) {
   bool first = true;
-  fputs(" {", p->out);
   if (custom) {
     print_named_string(p, &first, "domain_name", n->domain);
     print_named_string(p, &first, "function_name", n->op);
@@ -132,7 +130,8 @@ static void print_attrs(printer *p, const node *n, bool custom) {
     print_named_string(p, &first, "onnx_node_name", n->name);
   if (p->im->options.docs && n->doc.n)
     print_named_string(p, &first, "onnx.doc", n->doc);
-  fputc('}', p->out);
+  if (!first)
+    fputc('}', p->out);
 }
 
 static void print_location(printer *p, str name) {
