@@ -51,6 +51,12 @@ static void checkTraits() {
   exit(1);
 }
 
+[[noreturn]] static void dieOfCopies(const Twine &what) {
+  llvm::errs() << "onyx: another copy of this plugin is loaded already, or another plugin has "
+               << what << "; load one copy only\n";
+  exit(1);
+}
+
 // A pass of ours that is registered already, but not by us, means a second copy of the library.
 static void checkOnlyCopy() {
   const MlirxPassDescriptor *first = mlirxPasses[0];
@@ -61,10 +67,18 @@ static void checkOnlyCopy() {
   if (succeeded(info->addToPipeline(manager, "", [](const Twine &) { return failure(); })) &&
       !manager.empty() && manager.begin()->getTypeID() == onyx::idOf(first))
     return;
-  llvm::errs() << "onyx: another copy of this plugin is loaded already, or another plugin has a "
-                  "pass '"
-               << first->argument << "'; load one copy only\n";
-  exit(1);
+  dieOfCopies("a pass '" + Twine(first->argument) + "'");
+}
+
+// So does a dialect of ours that was in the registry before we put it there.
+static void checkOnlyCopy(const DialectRegistry &registry) {
+  static bool done = [&] {
+    for (MlirxDialect *const *d = mlirxDialects; *d; ++d)
+      if (registry.getDialectAllocator((*d)->name))
+        dieOfCopies("a dialect '" + Twine((*d)->name) + "'");
+    return true;
+  }();
+  (void)done;
 }
 
 void onyx::prepare(MlirxDialect *descriptor) {
@@ -92,6 +106,7 @@ static void registerPasses() {
 
 static void registerAll(DialectRegistry *registry) {
   registerPasses();
+  checkOnlyCopy(*registry);
   for (MlirxDialect *const *d = mlirxDialects; *d; ++d)
     onyx::registerDialect(*registry, *d);
 }
