@@ -98,6 +98,16 @@ def judge(results, expected):
     return passed, known, failed, surprising
 
 
+def print_reasons(failures):
+    """The commonest reasons, with what names and numbers they differ in left out."""
+    alike = collections.Counter(
+        f"{stage}: " + re.sub(r"[\w.]+\.mlir:\d+:\d+: |'[^']*'|\"[^\"]*\"|-?\d+(\.\d+)?(e[-+]?\d+)?", "_", why)
+        for stage, why in failures)
+    print("reasons:")
+    for why, count in alike.most_common(40):
+        print(f"  {count:5} {why}")
+
+
 def main():
     parser = argparse.ArgumentParser(prog="scripts/conformance", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -144,12 +154,15 @@ def main():
             print(f"{name}: {'ok' if result is None else ': '.join(result)} ({seconds:.2f} s)")
     for name in failed:
         print(f"FAIL {name}: {results[name][0][0]}: {results[name][0][1]}")
+    if len(failed) > 20:
+        print_reasons([results[name][0] for name in failed])
     for name in surprising:
         print(f"FAIL {name}: passes: remove it from {os.path.relpath(EXPECTED, onyx_site.SOURCE)}")
-    stages = collections.Counter(r[0] for r, _ in results.values() if r)
-    print(f"{len(chosen)} cases at -O{options.level}{" until " + options.until if options.until else ""} in {time.time() - begin:.0f} s: {len(passed)} pass, "
+    failed_at = collections.Counter(r[0] for r, _ in results.values() if r)
+    where = f"until {options.until}" if options.until else f"at -O{options.level}"
+    print(f"{len(chosen)} cases {where} in {time.time() - begin:.0f} s: {len(passed)} pass, "
           f"{len(known)} fail as listed, {len(failed) + len(surprising)} wrong"
-          + "".join(f", {n} at {stage}" for stage, n in sorted(stages.items())))
+          + "".join(f", {n} at {stage}" for stage, n in sorted(failed_at.items())))
     if options.docs and not options.until:
         report.write_operators(os.path.join(onyx_site.SOURCE, "docs", "operators.md"), chosen, results)
     if options.name:
