@@ -243,6 +243,10 @@ static void print_real(char *to, size_t size, double value, bool is_f64) {
     snprintf(to, size, "nan");
     return;
   }
+  if (value == rint(value) && fabs(value) < 1e7) {
+    snprintf(to, size, "%.0f", value);
+    return;
+  }
   for (int digits = 1; digits <= 17; digits++) {
     snprintf(to, size, "%.*g", digits, value);
     double back = strtod(to, NULL);
