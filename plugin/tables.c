@@ -7,6 +7,7 @@
 #include "dialects/krnl/krnl.h"
 #include "dialects/onnx/onnx.h"
 #include "mlirx/mlirx.h"
+#include "passes/onnx/passes.h"
 
 #include "pipelines_table.h"
 
@@ -23,6 +24,11 @@ MlirxDialect *const mlirxDialects[] = {
 // Passes
 
 const MlirxPassDescriptor *const mlirxPasses[] = {
+    &onnx_constprop_pass,
+    &onnx_pre_krnl_verify_pass,
+    &onnx_set_node_name_pass,
+    &onnx_shape_inference_pass,
+    &onnx_standard_func_return_pass,
     NULL,
 };
 

@@ -25,6 +25,7 @@ struct view_scope {
   dim_context *dims;
   weights_cache *weights; // made when the first file is read
   int64_t expand;
+  bool map_files, failed;
   ptr_map facts;   // value -> onnx_operand
   ptr_map symbols; // value -> value_symbols
   view_symbol *table;
@@ -55,6 +56,8 @@ void view_scope_destroy(view_scope *s) {
 onyx_arena *view_scope_arena(view_scope *s) { return s->arena; }
 dim_context *view_scope_dims(view_scope *s) { return s->dims; }
 void view_scope_set_expand(view_scope *s, int64_t max_elements) { s->expand = max_elements; }
+void view_scope_map_files(view_scope *s, bool all) { s->map_files = all; }
+bool view_scope_failed(const view_scope *s) { return s->failed; }
 
 //===----------------------------------------------------------------------===//
 // Symbols
@@ -184,13 +187,14 @@ void view_scope_name_arguments(view_scope *s, MlirOperation function) {
 static bool is_packed(onyx_elem elem) { return onyx_elem_bits(elem) < 8; }
 
 static bool file_data(view_scope *s, MlirOperation op, const struct onnx_file *file, onnx_operand *out) {
-  if (s->mode == VIEW_VERIFY)
+  if (s->mode == VIEW_VERIFY || (!s->map_files && out->num_elements > ONYX_MAX_SHAPE_DATA))
     return true;
   const char *error = NULL;
   if (!s->weights && !(s->weights = weights_cache_create(s->root, s->weights_root)))
     abort();
   const void *bytes = weights_range(s->weights, s->arena, file->name, file->offset, file->bytes, &error);
   if (!bytes) {
+    s->failed = true;
     onnx_error(op, "%s", error);
     return false;
   }

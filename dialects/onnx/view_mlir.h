@@ -30,8 +30,13 @@ void view_scope_destroy(view_scope *scope);
 onyx_arena *view_scope_arena(view_scope *scope);
 dim_context *view_scope_dims(view_scope *scope);
 // Constants that have no bytes in memory form (splats, packed 2- and 4-bit files) are expanded up to
-// this many elements; default 65536. Bytes in memory form are mapped, whatever their size.
+// this many elements; default 65536.
 void view_scope_set_expand(view_scope *scope, int64_t max_elements);
+// Whether #onnx.file constants of any size are mapped, so that views show their data. Default: only
+// those of at most ONYX_MAX_SHAPE_DATA elements, which may decide shapes.
+void view_scope_map_files(view_scope *scope, bool all);
+// Whether a constant could not be read so far; the error has been emitted.
+bool view_scope_failed(const view_scope *scope);
 
 // A view of op, which onnx_schema_of knows; lives as long as the scope. NULL after an emitted error
 // (an attribute or type that the verifier would have refused).

@@ -1,0 +1,10 @@
+// Graph passes: onnx to onnx. One file a pass.
+#ifndef ONYX_PASSES_ONNX_PASSES_H
+#define ONYX_PASSES_ONNX_PASSES_H
+
+#include "mlirx/mlirx.h"
+
+extern const MlirxPassDescriptor onnx_shape_inference_pass, onnx_constprop_pass, onnx_set_node_name_pass,
+    onnx_pre_krnl_verify_pass, onnx_standard_func_return_pass;
+
+#endif // ONYX_PASSES_ONNX_PASSES_H
