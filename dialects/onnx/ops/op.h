@@ -34,6 +34,12 @@ typedef struct op_def {
   X(matmul) \
   X(normalization) \
   X(pool) \
+  X(attention) \
+  X(linear_attention) \
+  X(loss) \
+  X(recurrent) \
+  X(signal) \
+  X(training) \
   X(reduce) \
   X(softmax)
 
