@@ -1,0 +1,309 @@
+//===- lower_plan.c - What each op becomes, before anything is emitted --------------===//
+#include "passes/convert/lower.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *lower_alloc(struct lower *l, size_t size) { return onyx_arena_alloc(l->arena, size); }
+
+void lower_error(struct lower *l, MlirOperation op, const char *fmt, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  onnx_error(op, "%s", text);
+  l->failed = true;
+}
+
+struct op_plan *lower_plan_of(struct lower *l, MlirOperation op) { return ptr_map_get(&l->plans, op.ptr); }
+
+static struct op_plan *add_plan(struct lower *l, MlirOperation op, enum lower_kind kind) {
+  struct op_plan *p = lower_alloc(l, sizeof *p);
+  *p = (struct op_plan){.op = op, .kind = kind, .node = l->num_plans};
+  intptr_t n = mlirOperationGetNumResults(op);
+  p->offsets = lower_alloc(l, sizeof(int64_t) * (size_t)(n + 1));
+  for (intptr_t i = 0; i < n; ++i)
+    p->offsets[i] = -1;
+  if (l->num_plans == l->cap_plans) {
+    l->cap_plans = l->cap_plans ? l->cap_plans * 2 : 64;
+    l->list = realloc(l->list, sizeof(*l->list) * (size_t)l->cap_plans);
+  }
+  l->list[l->num_plans++] = p;
+  ptr_map_set(&l->plans, op.ptr, p);
+  return p;
+}
+
+MlirType lower_type(struct lower *l, MlirType tensor) {
+  if (!mlirTypeIsARankedTensor(tensor))
+    return (MlirType){NULL};
+  onyx_elem elem = onnx_elem_from_mlir(mlirShapedTypeGetElementType(tensor));
+  MlirType element = elem == ONYX_ELEM_UNDEFINED ? (MlirType){NULL} : emit_type(l->ctx, (int)elem);
+  int64_t shape[ONYX_MAX_RANK];
+  intptr_t rank = mlirShapedTypeGetRank(tensor);
+  if (mlirTypeIsNull(element) || rank > ONYX_MAX_RANK)
+    return (MlirType){NULL};
+  for (intptr_t i = 0; i < rank; ++i)
+    shape[i] = mlirShapedTypeGetDimSize(tensor, i);
+  return ir_memref(element, rank, shape);
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+bool lower_is_constant(struct lower *l, MlirValue v) {
+  if (!mlirValueIsAOpResult(v))
+    return false;
+  MlirOperation op = mlirOpResultGetOwner(v);
+  struct op_plan *p = lower_plan_of(l, op);
+  if (p && (p->hoisted || p->constant_alias))
+    return true;
+  return !mlirAttributeIsNull(onnx_constant_value(op));
+}
+
+static int64_t reserve(struct lower *l, int64_t bytes) {
+  int64_t offset = (l->constants_bytes + 63) & ~(int64_t)63;
+  l->constants_bytes = offset + (bytes > 0 ? bytes : 1);
+  return offset;
+}
+
+static int64_t num_elements(MlirType type) {
+  int64_t n = 1;
+  for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); ++i)
+    n *= mlirShapedTypeGetDimSize(type, i);
+  return n;
+}
+
+// A range that starts at no multiple of its element's size, or holds packed elements, is copied by init.
+static void plan_constant(struct lower *l, MlirOperation op) {
+  MlirAttribute value = onnx_constant_value(op);
+  struct onnx_file file;
+  if (mlirAttributeIsNull(value)) {
+    lower_error(l, op, "a sparse constant is not supported");
+    return;
+  }
+  MlirType type = mlirValueGetType(mlirOperationGetResult(op, 0));
+  onyx_elem elem = mlirTypeIsAShaped(type) ? onnx_elem_from_mlir(mlirShapedTypeGetElementType(type))
+                                           : ONYX_ELEM_UNDEFINED;
+  if (elem == ONYX_STRING || elem == ONYX_ELEM_UNDEFINED) {
+    lower_error(l, op, "a constant of strings is not supported");
+    return;
+  }
+  if (!onnx_file_read(value, &file))
+    return;
+  int64_t bytes = emit_elem_bytes(elem);
+  if (onyx_elem_bits(elem) >= 8 && file.offset % (uint64_t)bytes == 0)
+    return;
+  struct copied_constant *c = lower_alloc(l, sizeof *c);
+  *c = (struct copied_constant){op, file, elem, reserve(l, num_elements(file.type) * bytes)};
+  if (l->num_copies == l->cap_copies) {
+    l->cap_copies = l->cap_copies ? l->cap_copies * 2 : 16;
+    l->copies = realloc(l->copies, sizeof(*l->copies) * (size_t)l->cap_copies);
+  }
+  l->copies[l->num_copies++] = c;
+  ptr_map_set(&l->copied, op.ptr, c);
+}
+
+//===----------------------------------------------------------------------===//
+// Hoisting
+//===----------------------------------------------------------------------===//
+
+static bool is_random(const op_view *v) {
+  const char *name = v->schema->name;
+  return !strncmp(name, "Random", 6) || !strcmp(name, "Bernoulli") || !strcmp(name, "Multinomial") ||
+         !strcmp(name, "Dropout");
+}
+
+static bool static_results(const struct op_plan *p) {
+  for (int r = 0; r < p->view->num_results; ++r) {
+    if (!p->view->wanted[r])
+      continue;
+    for (int i = 0; i < p->results[r].type.rank; ++i)
+      if (p->results[r].type.dims[i]->op != DIM_CONST)
+        return false;
+  }
+  return true;
+}
+
+static void mark_hoisted(struct lower *l, struct op_plan *p) {
+  bool any = false;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(p->op); ++i) {
+    MlirValue v = mlirOperationGetOperand(p->op, i);
+    if (onnx_is_none(v))
+      continue;
+    if (!lower_is_constant(l, v))
+      return;
+    any = true;
+  }
+  MlirOperation parent = mlirOperationGetParentOperation(p->op);
+  if (!any || !static_results(p) || is_random(p->view) || !ir_is(parent, "func.func"))
+    return;
+  p->constant_alias = p->c->alias_of >= 0;
+  p->hoisted = !p->constant_alias;
+}
+
+static bool needed_outside(struct lower *l, MlirValue v) {
+  for (MlirOpOperand use = mlirValueGetFirstUse(v); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    struct op_plan *p = lower_plan_of(l, user);
+    if (p && p->constant_alias ? needed_outside(l, mlirOperationGetResult(user, 0)) : !(p && p->hoisted))
+      return true;
+  }
+  return false;
+}
+
+static void place_hoisted(struct lower *l) {
+  for (intptr_t k = 0; k < l->num_plans; ++k) {
+    struct op_plan *p = l->list[k];
+    for (intptr_t r = 0; p->hoisted && r < mlirOperationGetNumResults(p->op); ++r) {
+      if (!p->view->wanted[r] || !needed_outside(l, mlirOperationGetResult(p->op, r)))
+        continue;
+      int64_t n = 1, d;
+      for (int i = 0; i < p->results[r].type.rank; ++i)
+        n *= dim_is_const(p->results[r].type.dims[i], &d) ? d : 0;
+      p->offsets[r] = reserve(l, n * emit_elem_bytes(p->results[r].type.elem));
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+static bool is_tensor(const onnx_type *t) { return t->kind == ONYX_TYPE_TENSOR && t->elem != ONYX_STRING; }
+
+// Operands and wanted results are tensors of known rank.
+static bool check_types(struct lower *l, struct op_plan *p) {
+  for (int i = 0; i < p->view->num_operands; ++i) {
+    const onnx_type *t = &p->view->operands[i].type;
+    if (t->kind == ONYX_TYPE_NONE)
+      continue;
+    if (!is_tensor(t))
+      return lower_error(l, p->op, "operand %d: no lowering for strings, sequences and optionals here", i), false;
+    if (t->rank < 0)
+      return lower_error(l, p->op, "operand %d: the rank is not known (run shape-inference first)", i), false;
+  }
+  for (int r = 0; r < p->view->num_results; ++r) {
+    const onnx_type *t = &p->results[r].type;
+    if (!p->view->wanted[r])
+      continue;
+    if (t->kind != ONYX_TYPE_NONE && !is_tensor(t))
+      return lower_error(l, p->op, "result %d: no lowering for strings, sequences and optionals here", r), false;
+    if (t->rank < 0)
+      return lower_error(l, p->op, "result %d: the rank is not known (run shape-inference first)", r), false;
+  }
+  return true;
+}
+
+static bool check_sizes(struct lower *l, struct op_plan *p) {
+  for (int r = 0; r < p->view->num_results; ++r)
+    for (int i = 0; p->view->wanted[r] && i < p->results[r].type.rank; ++i)
+      if (dim_has_unknown(p->results[r].type.dims[i]))
+        return lower_error(l, p->op, "result %d, axis %d: the size depends on the data", r, i), false;
+  return true;
+}
+
+static void plan_comprehension(struct lower *l, struct op_plan *p) {
+  if (!check_types(l, p) || !check_sizes(l, p))
+    return;
+  p->c = lower_alloc(l, sizeof *p->c);
+  comp_init(p->c, p->view, p->results);
+  if (!p->view->def->comprehend(p->view, p->results, p->c)) {
+    view_emit_error(p->op, p->view);
+    l->failed = true;
+    return;
+  }
+  p->kind = LOWER_COMPREHENSION;
+  mark_hoisted(l, p);
+}
+
+static void plan_operator(struct lower *l, MlirOperation op, const onyx_schema *row) {
+  struct op_plan *p = add_plan(l, op, LOWER_NOTHING);
+  p->direct = lower_direct_find(row->name);
+  p->view = view_from_op(l->views, op);
+  p->results = p->view ? view_infer(l->views, op, p->view) : NULL;
+  if (!p->results) {
+    l->failed = true;
+    return;
+  }
+  bool comprehended = p->view->def && p->view->def->comprehend;
+  if (p->direct && (!p->direct->check || p->direct->check(l, p)))
+    p->kind = LOWER_DIRECT;
+  else if (p->direct)
+    l->failed = true;
+  else if (comprehended)
+    plan_comprehension(l, p);
+  else
+    lower_error(l, op, "operator %s of domain '%s' has no lowering to loops", row->name,
+                row->domain[0] ? row->domain : "ai.onnx");
+}
+
+static void plan_block(struct lower *l, MlirBlock block);
+
+static void plan_op(struct lower *l, MlirOperation op) {
+  for (intptr_t r = 0; r < mlirOperationGetNumRegions(op); ++r)
+    for (MlirBlock b = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r)); !mlirBlockIsNull(b);
+         b = mlirBlockGetNextInRegion(b))
+      plan_block(l, b);
+  if (onnx_is(op, "Constant")) {
+    plan_constant(l, op);
+    return;
+  }
+  const onyx_schema *row = onnx_schema_of(op);
+  if (row) {
+    plan_operator(l, op, row);
+    return;
+  }
+  if (mlirxIsA(op, &onnx_no_value) || mlirxIsA(op, &onnx_return) || mlirxIsA(op, &onnx_yield) ||
+      mlirxIsA(op, &onnx_entry_point) || ir_is(op, "func.return"))
+    return;
+  if (ir_is(op, "func.call")) {
+    add_plan(l, op, LOWER_CALL);
+    return;
+  }
+  if (mlirxIsA(op, &onnx_dim)) {
+    add_plan(l, op, LOWER_DIRECT)->direct = lower_direct_find("Dim");
+    return;
+  }
+  if (mlirxIsA(op, &onnx_custom)) {
+    MlirAttribute name = mlirOperationGetAttributeByName(op, ir_str("function_name"));
+    MlirAttribute domain = mlirOperationGetAttributeByName(op, ir_str("domain_name"));
+    MlirStringRef n = mlirAttributeIsNull(name) ? ir_str("?") : mlirStringAttrGetValue(name);
+    MlirStringRef d = mlirAttributeIsNull(domain) ? ir_str("") : mlirStringAttrGetValue(domain);
+    lower_error(l, op, "operator %.*s of domain '%.*s' has no lowering to loops", (int)n.length, n.data,
+                (int)d.length, d.data);
+    return;
+  }
+  lower_error(l, op, "this op has no lowering to loops");
+}
+
+static void plan_block(struct lower *l, MlirBlock block) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op))
+    plan_op(l, op);
+}
+
+static void check_signature(struct lower *l, MlirOperation func, MlirBlock block) {
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i)
+    if (mlirTypeIsNull(lower_type(l, mlirValueGetType(mlirBlockGetArgument(block, i)))))
+      lower_error(l, func, "argument %d: expected a tensor of known rank that is no string", (int)i);
+  MlirType type =
+      mlirTypeAttrGetValue(mlirOperationGetAttributeByName(func, ir_str("function_type")));
+  for (intptr_t i = 0; i < mlirFunctionTypeGetNumResults(type); ++i)
+    if (mlirTypeIsNull(lower_type(l, mlirFunctionTypeGetResult(type, i))))
+      lower_error(l, func, "result %d: expected a tensor of known rank that is no string", (int)i);
+}
+
+void lower_plan_function(struct lower *l, MlirOperation func) {
+  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(func, 0));
+  check_signature(l, func, block);
+  intptr_t before = l->num_plans;
+  plan_block(l, block);
+  (void)before;
+  if (!l->failed)
+    place_hoisted(l);
+}
