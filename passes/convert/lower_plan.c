@@ -156,8 +156,8 @@ static bool needed_outside(struct lower *l, MlirValue v) {
   return false;
 }
 
-static void place_hoisted(struct lower *l) {
-  for (intptr_t k = 0; k < l->num_plans; ++k) {
+static void place_hoisted(struct lower *l, intptr_t first) {
+  for (intptr_t k = first; k < l->num_plans; ++k) {
     struct op_plan *p = l->list[k];
     for (intptr_t r = 0; p->hoisted && r < mlirOperationGetNumResults(p->op); ++r) {
       if (!p->view->wanted[r] || !needed_outside(l, mlirOperationGetResult(p->op, r)))
@@ -301,9 +301,8 @@ static void check_signature(struct lower *l, MlirOperation func, MlirBlock block
 void lower_plan_function(struct lower *l, MlirOperation func) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(func, 0));
   check_signature(l, func, block);
-  intptr_t before = l->num_plans;
+  intptr_t first = l->num_plans;
   plan_block(l, block);
-  (void)before;
   if (!l->failed)
-    place_hoisted(l);
+    place_hoisted(l, first);
 }

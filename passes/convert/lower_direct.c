@@ -1,0 +1,34 @@
+//===- lower_direct.c - Operators that are no loop nests: the table -------------------===//
+#include "passes/convert/lower.h"
+
+#include <string.h>
+
+static bool emit_onnx_dim(struct lower_block *b, struct op_plan *p) {
+  MlirValue of = lower_value(b, mlirOperationGetOperand(p->op, 0));
+  if (mlirValueIsNull(of))
+    return false;
+  MlirAttribute axis = mlirOperationGetAttributeByName(p->op, ir_str("axis"));
+  int64_t one = 1, a = mlirAttributeIsNull(axis) ? 0 : mlirIntegerAttrGetValueSInt(axis);
+  if (a < 0 || a >= mlirShapedTypeGetRank(mlirValueGetType(of))) {
+    lower_error(b->function->lower, p->op, "axis %d is not there", (int)a);
+    return false;
+  }
+  struct storage *s;
+  MlirType i64 = ir_int_type(&b->ir, 64);
+  MlirValue to = lower_alloc_buffer(b, ir_memref(i64, 1, &one), 0, NULL, &s);
+  MlirValue zero = ir_index(&b->ir, 0);
+  ir_store(&b->ir, ir_from_index(&b->ir, ir_dim(&b->ir, of, a), i64), to, 1, &zero);
+  lower_define(b, mlirOperationGetResult(p->op, 0), to, s);
+  return true;
+}
+
+static const struct direct_lowering table[] = {
+    {"Dim", NULL, emit_onnx_dim},
+};
+
+const struct direct_lowering *lower_direct_find(const char *name) {
+  for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i)
+    if (!strcmp(table[i].name, name))
+      return &table[i];
+  return NULL;
+}
