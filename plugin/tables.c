@@ -7,6 +7,7 @@
 #include "dialects/krnl/krnl.h"
 #include "dialects/onnx/onnx.h"
 #include "mlirx/mlirx.h"
+#include "passes/convert/convert.h"
 #include "passes/onnx/passes.h"
 
 #include "pipelines_table.h"
@@ -24,6 +25,7 @@ MlirxDialect *const mlirxDialects[] = {
 // Passes
 
 const MlirxPassDescriptor *const mlirxPasses[] = {
+    &convert_onnx_to_krnl,
     &onnx_constprop_pass,
     &onnx_pre_krnl_verify_pass,
     &onnx_set_node_name_pass,

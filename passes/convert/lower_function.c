@@ -1,6 +1,7 @@
 //===- lower_function.c - Functions on memrefs, and the init function ----------------===//
 #include "passes/convert/lower.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

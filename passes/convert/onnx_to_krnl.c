@@ -2,6 +2,7 @@
 #include "passes/convert/lower.h"
 
 #include "dialects/onnx/schema/fingerprint.h"
+#include "passes/convert/convert.h"
 #include "passes/convert/entry.h"
 
 #include <fcntl.h>
