@@ -24,14 +24,16 @@ typedef struct op_def {
 } op_def;
 
 // Each family file exports its table; ops/table.c joins them, sorted by name.
-#define ONYX_OP_FAMILIES(X)                                                                        \
-  X(logical) \
-  X(cast) \
+#define ONYX_OP_FAMILIES(X) \
   X(activation) \
+  X(cast) \
   X(conv) \
   X(einsum) \
   X(elementwise) \
+  X(gather_scatter) \
+  X(logical) \
   X(matmul) \
+  X(movement) \
   X(normalization) \
   X(pool) \
   X(attention) \
@@ -41,6 +43,7 @@ typedef struct op_def {
   X(signal) \
   X(training) \
   X(reduce) \
+  X(reshape) \
   X(softmax)
 
 #define ONYX_DECLARE_FAMILY(f)                                                                     \

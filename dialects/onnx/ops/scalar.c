@@ -1,6 +1,7 @@
 #include "dialects/onnx/ops/scalar.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 const char *view_name(const op_view *v, int i) {
   const onyx_schema_param *p = onyx_schema_input(v->schema, i);
@@ -175,4 +176,123 @@ const expr *x_sigmoid(comprehension *c, const expr *x) {
 const expr *x_softplus(comprehension *c, const expr *x) {
   const expr *small = expr_unary(c, EXPR_EXP, expr_unary(c, EXPR_NEG, expr_unary(c, EXPR_ABS, x)));
   return x_add(c, x_max(c, x, x_num(c, x, 0)), expr_unary(c, EXPR_LOG1P, small));
+}
+
+const expr *x_scalar(comprehension *c, int operand) {
+  const expr *zeros[ONYX_MAX_RANK];
+  int rank = c->buffers[operand].rank;
+  for (int k = 0; k < rank; k++)
+    zeros[k] = expr_index(c, 0);
+  return expr_read(c, operand, rank, zeros);
+}
+
+void x_loops(comprehension *c, int n, const expr **out) {
+  for (int k = 0; k < n; k++)
+    out[k] = expr_loop(c, k);
+}
+
+const expr *x_read(comprehension *c, int buffer, const expr *const *index, bool safe) {
+  int rank = c->buffers[buffer].rank;
+  return safe ? expr_read(c, buffer, rank, index)
+              : expr_read_padded(c, buffer, rank, index, expr_zero(c, c->buffers[buffer].elem));
+}
+
+// --- lists
+
+int list_count(const op_view *v, int i) {
+  const onnx_operand *o = view_operand(v, i);
+  int64_t n;
+  if (!o)
+    return -1;
+  if (o->values)
+    return (int)o->num_values;
+  if (o->type.rank == 1 && dim_is_const(o->type.dims[0], &n) && n >= 0 && n <= INT32_MAX)
+    return (int)n;
+  return o->type.rank == 0 ? 1 : -1;
+}
+
+const dim *list_value(op_view *v, int i, int k) {
+  const dim *value = view_value(v, i, k);
+  return value ? value : dim_unknown(v->dims);
+}
+
+const dim *list_axis_is(op_view *v, int operand, int k, int i, int rank) {
+  if (!view_has(v, operand))
+    return dim_const(v->dims, k == i);
+  const dim *axis = list_value(v, operand, k);
+  int64_t value;
+  if (dim_is_const(axis, &value))
+    return dim_const(v->dims, (value < 0 ? value + rank : value) == i);
+  if (dim_has_unknown(axis))
+    return dim_unknown(v->dims);
+  return dim_eq(v->dims, dim_wrap(v->dims, axis, dim_const(v->dims, rank)), dim_const(v->dims, i));
+}
+
+bool verify_axes(op_view *v, int operand, int rank) {
+  bool seen[ONYX_MAX_RANK] = {false};
+  int n = list_count(v, operand);
+  if (rank < 0 || rank > ONYX_MAX_RANK || n < 0)
+    return true;
+  for (int k = 0; k < n; k++) {
+    const dim *axis = view_value(v, operand, k);
+    int64_t value;
+    if (!axis || !dim_is_const(axis, &value))
+      continue;
+    if (value < -rank || value >= rank)
+      return view_error(v, "operand %d ('%s'): expected axes in [-%d, %d), found %" PRId64, operand,
+                        view_name(v, operand), rank, rank, value);
+    int at = (int)(value < 0 ? value + rank : value);
+    if (seen[at])
+      return view_error(v, "operand %d ('%s'): axis %d is listed twice", operand, view_name(v, operand), at);
+    seen[at] = true;
+  }
+  return true;
+}
+
+bool need_sizes(op_view *v, const shape_result *result) {
+  if (result->type.rank < 0)
+    return view_error(v, "the result's rank is not known");
+  for (int k = 0; k < result->type.rank; k++)
+    if (dim_has_unknown(result->type.dims[k]))
+      return view_error(v, "the result's size in dimension %d depends on data that is not known", k);
+  return true;
+}
+
+// --- random numbers
+
+// 64 well mixed bits of a counter (the finaliser of splitmix64), as u64.
+static const expr *mixed_bits(comprehension *c, const expr *counter) {
+  static const uint64_t multipliers[2] = {UINT64_C(0xbf58476d1ce4e5b9), UINT64_C(0x94d049bb133111eb)};
+  static const int shifts[2] = {30, 27};
+  const expr *x = counter;
+  for (int k = 0; k < 2; k++) {
+    x = expr_binary(c, EXPR_XOR, x, expr_binary(c, EXPR_SHR, x, expr_int(c, ONYX_U64, shifts[k])));
+    x = x_mul(c, x, expr_int(c, ONYX_U64, (int64_t)multipliers[k]));
+  }
+  return expr_binary(c, EXPR_XOR, x, expr_binary(c, EXPR_SHR, x, expr_int(c, ONYX_U64, 31)));
+}
+
+const expr *x_random(comprehension *c, const expr *counter, uint64_t stream) {
+  const onnx_attr *seed = view_attr(c->view, "seed");
+  uint64_t key = stream * UINT64_C(0x9e3779b97f4a7c15) + 1;
+  if (seed->present) {
+    uint64_t bits = 0;
+    double s = seed->kind == ONYX_ATTR_INT ? (double)seed->i : seed->f;
+    memcpy(&bits, &s, sizeof s);
+    key ^= bits;
+  } else { // ops without a seed differ from each other
+    for (const char *p = c->view->node_name; p && *p; p++)
+      key = (key ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+  }
+  const expr *at = expr_cast(c, counter, ONYX_U64);
+  at = x_add(c, x_mul(c, at, expr_int(c, ONYX_U64, (int64_t)UINT64_C(0x9e3779b97f4a7c15))), expr_int(c, ONYX_U64, (int64_t)key));
+  const expr *bits = expr_binary(c, EXPR_SHR, mixed_bits(c, mixed_bits(c, at)), expr_int(c, ONYX_U64, 40));
+  return x_mul(c, expr_cast(c, bits, ONYX_F32), expr_float(c, ONYX_F32, 1.0 / 16777216));
+}
+
+const expr *x_flat_index(comprehension *c, int rank, const dim *const *dims) {
+  const expr *flat = expr_index(c, 0);
+  for (int k = 0; k < rank; k++)
+    flat = x_add(c, x_mul(c, flat, expr_dim(c, dims[k])), expr_loop(c, k));
+  return flat;
 }

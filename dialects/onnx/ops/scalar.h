@@ -24,6 +24,16 @@ bool verify_broadcast(op_view *v, int n, const int *operands);
 
 // Number of elements of a result of static shape if it may be shape data, else -1.
 int64_t shape_data_size(const shape_result *result);
+// Number of elements of a rank-1 operand that lists things (axes, sizes), -1 when not known.
+int list_count(const op_view *v, int i);
+// Element k of such an operand; a new unknown where it has no name.
+const dim *list_value(op_view *v, int i, int k);
+// Whether the k-th listed axis is axis i of `rank`: 1, 0, or an expression. Operand absent: k == i.
+const dim *list_axis_is(op_view *v, int operand, int k, int i, int rank);
+// Refuses constant axes of such an operand that are out of range or listed twice.
+bool verify_axes(op_view *v, int operand, int rank);
+// Refuses results whose size a comprehension cannot know: dims with DIM_UNKNOWN.
+bool need_sizes(op_view *v, const shape_result *result);
 // Gives result r `n` entries of shape data to be filled.
 const dim **shape_data(op_view *v, shape_result *results, int r, int64_t n);
 // Element k (of the result's row-major order) of operand i that is broadcast to result r; NULL when unknown.
@@ -57,6 +67,17 @@ static inline const expr *x_attr(comprehension *c, const expr *x, const char *na
 const expr *x_clamp(comprehension *c, const expr *v, const expr *lo, const expr *hi);
 // An index in [-extent, extent) made non-negative; outside it an error (code 1) and clamped.
 const expr *x_checked_index(comprehension *c, const expr *index, const expr *extent);
+// The first element of an operand that holds one, in its type.
+const expr *x_scalar(comprehension *c, int operand);
+// The loops 0 .. n-1 as indices.
+void x_loops(comprehension *c, int n, const expr **out);
+// A read that gives zero where an extent of the buffer may be too small; plain where `safe`.
+const expr *x_read(comprehension *c, int buffer, const expr *const *index, bool safe);
+// A number in [0, 1) of 24 random bits (f32), a function of the op's seed (its name where it has none), the
+// stream and the counter (index).
+const expr *x_random(comprehension *c, const expr *counter, uint64_t stream);
+// Row-major number of the point of loops 0 .. rank-1.
+const expr *x_flat_index(comprehension *c, int rank, const dim *const *dims);
 const expr *x_sigmoid(comprehension *c, const expr *x);
 const expr *x_softplus(comprehension *c, const expr *x);
 
