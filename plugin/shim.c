@@ -12,7 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+// The functions called by address return C++ structs of the same layout, which -fsanitize=function
+// takes for other types.
+#ifdef __clang__
+#define EXPORT __attribute__((visibility("default"), no_sanitize("function")))
+#else
 #define EXPORT __attribute__((visibility("default")))
+#endif
 
 // mlir::DialectPluginLibraryInfo and mlir::PassPluginLibraryInfo, which are laid out alike.
 typedef struct plugin_info {

@@ -1,6 +1,7 @@
 # lit configuration: see README.md beside this file for the substitutions.
 import os
 import shutil
+import subprocess
 
 import lit.formats
 import onyx_site
@@ -31,7 +32,13 @@ def tool(name):
     return shutil.which(name + "-22") or "/usr/lib/llvm-22/bin/" + name
 
 
-opt = f"{guard} {tool('mlir-opt')}"
+# mlir-opt is not sanitized: for a sanitized plugin the runtime is preloaded. Stock passes leak.
+preload = ""
+if "address" in onyx_site.SANITIZE:
+    runtime = subprocess.run([tool("clang"), "-print-file-name=libclang_rt.asan-x86_64.so"], check=True,
+                             capture_output=True, text=True).stdout.strip()
+    preload = f"env LD_PRELOAD={runtime} ASAN_OPTIONS=detect_leaks=0 "
+opt = f"{preload}{guard} {tool('mlir-opt')}"
 plugin = os.path.join(lib_dir, "libonyx.so")
 config.substitutions += [
     ("%onyx-opt", f"{opt} --load-dialect-plugin={plugin}"),
