@@ -313,12 +313,12 @@ MlirLogicalResult onnx_error(MlirOperation op, const char *fmt, ...) {
   if (vasprintf(&text, fmt, args) < 0)
     text = NULL;
   va_end(args);
-  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op)), node = onnx_node_name(op);
+  // The operator's name is put before it: 'onnx.Conv' op ...
+  MlirStringRef node = onnx_node_name(op);
   if (node.length)
-    mlirxEmitError(op, "%.*s (node \"%.*s\"): %s", (int)name.length, name.data, (int)node.length,
-                   node.data, text ? text : "out of memory");
+    mlirxEmitError(op, "(node \"%.*s\"): %s", (int)node.length, node.data, text ? text : "out of memory");
   else
-    mlirxEmitError(op, "%.*s: %s", (int)name.length, name.data, text ? text : "out of memory");
+    mlirxEmitError(op, "%s", text ? text : "out of memory");
   free(text);
   return failure();
 }

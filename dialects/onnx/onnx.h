@@ -38,7 +38,7 @@ bool onnx_is_onnx(MlirOperation op);
 MlirStringRef onnx_node_name(MlirOperation op);
 // The same percent-free copy for messages, in `arena`.
 const char *onnx_node_name_text(onyx_arena *arena, MlirOperation op);
-// Error at op, "onnx.Conv (node "conv1"): ..."; returns failure.
+// Error at op, "'onnx.Conv' op (node "conv1"): ..."; returns failure.
 MlirLogicalResult onnx_error(MlirOperation op, const char *fmt, ...) MLIRX_PRINTF(2, 3);
 
 // Operand i, or a null value where it is missing or `none`.

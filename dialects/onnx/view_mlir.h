@@ -47,7 +47,7 @@ op_view *view_from_op(view_scope *scope, MlirOperation op);
 shape_result *view_infer(view_scope *scope, MlirOperation op, op_view *v);
 // op_def->verify. Emits the error.
 MlirLogicalResult view_verify(view_scope *scope, MlirOperation op, op_view *v);
-// "onnx.Conv (node "conv1"): " and v->error, at op; returns failure.
+// v->error at op, as onnx_error has it; returns failure.
 MlirLogicalResult view_emit_error(MlirOperation op, const op_view *v);
 
 // What a DIM_SYM stands for.
