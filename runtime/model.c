@@ -261,7 +261,7 @@ static bool open_weights(onyx_model *m, const onyx_options *options, onyx_error 
       .flags = options->flags,
   };
   for (int i = 0; i < count; i++)
-    if (is_read(m, i) && !onyx_weights_open(&search, &m->manifest.files[i], &m->weights[i], error))
+    if (is_read(m, i) && !onyx_weights_open(&search, &m->manifest.files[i], i, &m->weights[i], error))
       return false;
   return true;
 }

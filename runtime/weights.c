@@ -1,6 +1,7 @@
 #include "runtime/weights.h"
 
 #include "dialects/onnx/schema/fingerprint.h"
+#include "runtime/embedded.h"
 #include "runtime/error.h"
 
 #include <errno.h>
@@ -107,9 +108,9 @@ static bool check_fingerprint(int fd, const char *path, const onyx_weights_file 
 
 //===-- Mapping -----------------------------------------------------------------------------===//
 
-static bool read_into(int fd, char *to, size_t size) {
+static bool read_into(int fd, char *to, size_t size, uint64_t offset) {
   for (size_t done = 0; done < size;) {
-    ssize_t got = pread(fd, to + done, size - done, (off_t)done);
+    ssize_t got = pread(fd, to + done, size - done, (off_t)(offset + done));
     if (got < 0 && errno == EINTR)
       continue;
     if (got <= 0)
@@ -119,17 +120,18 @@ static bool read_into(int fd, char *to, size_t size) {
   return true;
 }
 
-static bool map(int fd, const char *path, size_t size, uint32_t flags, onyx_weights *w, onyx_error *error) {
+// offset is a multiple of the page size.
+static bool map(int fd, const char *path, size_t size, uint64_t offset, uint32_t flags, onyx_weights *w, onyx_error *error) {
   // An empty file has no mapping of its own: one page of memory stands for it.
   bool copy = size == 0 || flags & ONYX_COPY_WEIGHTS;
   size_t length = size ? size : 1;
   void *base = copy ? mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                    : mmap(NULL, length, PROT_READ, MAP_SHARED, fd, 0);
+                    : mmap(NULL, length, PROT_READ, MAP_SHARED, fd, (off_t)offset);
   if (base == MAP_FAILED)
     return onyx_fail(error, errno == ENOMEM ? ONYX_OUT_OF_MEMORY : ONYX_BAD_WEIGHTS, "cannot map weights file %s: %s", path,
                      strerror(errno));
   *w = (onyx_weights){base, length};
-  if (copy && !read_into(fd, base, size)) {
+  if (copy && !read_into(fd, base, size, offset)) {
     onyx_weights_close(w);
     return onyx_fail(error, ONYX_BAD_WEIGHTS, "weights file %s cannot be read", path);
   }
@@ -138,8 +140,8 @@ static bool map(int fd, const char *path, size_t size, uint32_t flags, onyx_weig
   return true;
 }
 
-bool onyx_weights_open(const onyx_weights_search *search, const onyx_weights_file *file,
-                       onyx_weights *weights, onyx_error *error) {
+static bool open_file(const onyx_weights_search *search, const onyx_weights_file *file, onyx_weights *weights,
+                      onyx_error *error) {
   candidates c;
   const char *path;
   int fd = open_first(search, file, &c, &path, error);
@@ -147,8 +149,36 @@ bool onyx_weights_open(const onyx_weights_search *search, const onyx_weights_fil
     return false;
   bool ok = check_size(fd, path, file, error) &&
             (search->flags & ONYX_SKIP_VERIFY || check_fingerprint(fd, path, file, error)) &&
-            map(fd, path, (size_t)file->size, search->flags, weights, error);
+            map(fd, path, (size_t)file->size, 0, search->flags, weights, error);
   close(fd);
+  return ok;
+}
+
+// The section of the .so was checked by onyx-embed against the same numbers; a .so that was changed since is told.
+static bool open_embedded(int fd, const onyx_weights_search *search, const onyx_weights_file *file, uint64_t offset,
+                          uint64_t size, onyx_weights *weights, onyx_error *error) {
+  if (size != file->size)
+    return onyx_fail(error, ONYX_BAD_WEIGHTS, "%s holds %llu bytes of \"%s\", the model was compiled with %llu bytes",
+                     search->so_path, (unsigned long long)size, file->name, (unsigned long long)file->size);
+  if (!map(fd, search->so_path, (size_t)size, offset, search->flags, weights, error))
+    return false;
+  uint64_t fingerprint = search->flags & ONYX_SKIP_VERIFY ? file->fingerprint : onyx_fingerprint_bytes(weights->base, size);
+  if (fingerprint == file->fingerprint)
+    return true;
+  onyx_weights_close(weights);
+  return onyx_fail(error, ONYX_BAD_WEIGHTS,
+                   "\"%s\" in %s has fingerprint %016llx, the model was compiled with one of fingerprint %016llx", file->name,
+                   search->so_path, (unsigned long long)fingerprint, (unsigned long long)file->fingerprint);
+}
+
+bool onyx_weights_open(const onyx_weights_search *search, const onyx_weights_file *file, int index,
+                       onyx_weights *weights, onyx_error *error) {
+  uint64_t offset, size;
+  int so = search->given || !search->so_path ? -1 : open(search->so_path, O_RDONLY | O_CLOEXEC);
+  bool embedded = so >= 0 && onyx_embedded_find(so, index, &offset, &size);
+  bool ok = embedded ? open_embedded(so, search, file, offset, size, weights, error) : open_file(search, file, weights, error);
+  if (so >= 0)
+    close(so);
   return ok;
 }
 

@@ -9,6 +9,8 @@ typedef struct onyx_weights {
   size_t length; // of the mapping or copy
 } onyx_weights;
 
+// Weights of a model, in this order: under options.weights_dir, inside the .so, beside it, here.
+
 // Where to look, and how. Names of folders may be NULL.
 typedef struct onyx_weights_search {
   const char *given; // options.weights_dir: the only place if there is one
@@ -19,7 +21,7 @@ typedef struct onyx_weights_search {
 
 // A file that is not there, not regular, not readable, or of another size or fingerprint is an error
 // that names the path and both values.
-bool onyx_weights_open(const onyx_weights_search *search, const onyx_weights_file *file,
+bool onyx_weights_open(const onyx_weights_search *search, const onyx_weights_file *file, int index,
                        onyx_weights *weights, onyx_error *error);
 void onyx_weights_close(onyx_weights *weights);
 
