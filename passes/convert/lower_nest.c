@@ -105,8 +105,24 @@ static bool emit_write(struct nest *n, struct emit *e, const comp_write *w) {
   return true;
 }
 
+// Reduction loops that compute how often they run take their bound from the outer loops' body.
+static bool emit_bounds(struct nest *n, struct emit *e, struct krnl_bound *upper, MlirValue *counts) {
+  for (int i = 0; n->stage->bounds && i < n->stage->num_loops; ++i) {
+    if (!n->stage->bounds[i])
+      continue;
+    counts[i] = emit_expr(e, n->stage->bounds[i]);
+    if (mlirValueIsNull(counts[i]))
+      return nest_fails(n, "an expression has no lowering");
+    upper[i] = krnl_bound_value(e->ctx, &counts[i]);
+  }
+  return true;
+}
+
 static bool emit_body(struct nest *n, struct emit *e, const MlirValue *loops, const struct krnl_bound *lower,
-                      const struct krnl_bound *upper) {
+                      struct krnl_bound *upper) {
+  MlirValue counts[ONYX_MAX_RANK * 2];
+  if (!emit_bounds(n, e, upper, counts))
+    return false;
   if (n->stage->num_accs && !emit_reduction(n, e, loops, lower, upper))
     return false;
   for (int i = 0; i < n->stage->num_writes; ++i)

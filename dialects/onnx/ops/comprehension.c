@@ -234,6 +234,12 @@ comp_stage *comp_stage_begin(comprehension *c, int num_loops, const comp_loop *l
   return s;
 }
 
+void comp_stage_bound(comprehension *c, comp_stage *s, int loop, const expr *count) {
+  if (!s->bounds)
+    s->bounds = ONYX_NEW_ARRAY(c->view->arena, const expr *, s->num_loops);
+  s->bounds[loop] = count;
+}
+
 static comp_acc *new_acc(comprehension *c, comp_stage *s) {
   comp_acc *accs = ONYX_NEW_ARRAY(c->view->arena, comp_acc, s->num_accs + 1);
   if (s->num_accs)

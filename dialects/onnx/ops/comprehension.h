@@ -108,6 +108,9 @@ typedef struct comp_write {
 typedef struct comp_stage {
   int num_loops;
   comp_loop *loops;
+  // NULL, or an entry a loop: a reduction loop with an entry runs that many times (an index computed
+  // from the outer loops) whatever its extent says. See comp_stage_bound.
+  const expr **bounds;
   int num_accs;
   comp_acc *accs;
   int num_writes;
@@ -172,6 +175,8 @@ const expr *expr_check(comprehension *c, const expr *value, const expr *cond, in
 // --- stages
 // Begins a stage with these loops; returns it (valid until the next stage begins: keep the number).
 comp_stage *comp_stage_begin(comprehension *c, int num_loops, const comp_loop *loops);
+// Lets a reduction loop run `count` times, a value computed from outer loops and data (RoiAlign's samples).
+void comp_stage_bound(comprehension *c, comp_stage *s, int loop, const expr *count);
 // Appends an accumulator acc = combine(acc, value); returns its number. init NULL: the neutral element.
 int comp_acc_combine(comprehension *c, comp_stage *s, acc_kind kind, int type, const expr *value,
                      const expr *init);

@@ -54,6 +54,7 @@ typedef struct evaluator {
   value *regs; // by expression id
   int64_t loops[ONYX_MAX_RANK * 2];
   int64_t extents[ONYX_MAX_RANK * 2];
+  int64_t *budget; // steps left
   value accs[32];
   const comp_stage *stage;
   int outer;            // loops that are no reductions
@@ -483,6 +484,8 @@ static void compile(evaluator *ev) {
     mark(&m, s->accs[k].init, USE_OUTER);
     mark(&m, s->accs[k].step, USE_STEP);
   }
+  for (int l = 0; s->bounds && l < s->num_loops; l++)
+    mark(&m, s->bounds[l], USE_OUTER);
   for (int w = 0; w < s->num_writes; w++) {
     for (int k = 0; k < s->writes[w].num_indices; k++)
       mark(&m, s->writes[w].index[k], USE_OUTER);
@@ -551,8 +554,29 @@ static void write_values(evaluator *ev) {
   }
 }
 
+// Takes the counts of loops that compute theirs; they cost steps as they run.
+static void set_bounds(evaluator *ev) {
+  const comp_stage *s = ev->stage;
+  int64_t steps = 1;
+  for (int l = ev->outer; s->bounds && l < s->num_loops; l++) {
+    if (s->bounds[l])
+      ev->extents[l] = ev->regs[s->bounds[l]->id].i;
+    if (ev->extents[l] <= 0)
+      return;
+    if (__builtin_mul_overflow(steps, ev->extents[l], &steps))
+      steps = INT64_MAX;
+  }
+  if (s->bounds && steps > *ev->budget) {
+    view_error(ev->c->view, "more steps than allowed");
+    fail(ev);
+  } else if (s->bounds) {
+    *ev->budget -= steps;
+  }
+}
+
 static void run_point(evaluator *ev) {
   const comp_stage *s = ev->stage;
+  set_bounds(ev);
   for (int k = 0; k < s->num_accs; k++)
     ev->accs[k] = ev->regs[s->accs[k].init->id];
   if (s->num_accs && ev->reduces)
@@ -575,6 +599,7 @@ static void run_loops(evaluator *ev, int loop) {
 
 static bool run_stage(evaluator *ev, const comp_stage *s, int64_t *budget) {
   ev->stage = s;
+  ev->budget = budget;
   ev->outer = 0;
   ev->reduces = true;
   bool empty = false;
@@ -583,6 +608,8 @@ static bool run_stage(evaluator *ev, const comp_stage *s, int64_t *budget) {
     if (!dim_eval(s->loops[i].extent, NULL, NULL, &ev->extents[i]))
       return view_error(ev->c->view, "a size is not constant");
     bool reduction = s->loops[i].kind == LOOP_REDUCTION;
+    if (s->bounds && s->bounds[i])
+      ev->extents[i] = 1; // set at each point
     ev->outer += !reduction;
     if (ev->extents[i] <= 0) {
       empty |= !reduction;

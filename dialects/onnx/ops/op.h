@@ -40,6 +40,7 @@ typedef struct op_def {
   X(linear_attention) \
   X(loss) \
   X(recurrent) \
+  X(sample) \
   X(signal) \
   X(training) \
   X(reduce) \
