@@ -74,6 +74,7 @@ typedef struct node {
   value **out;
   attr *attrs;
   const type **declared;  // what the model says of each result, entries may be NULL
+  bool helper;            // made by an upgrade beside the node it is named after
   struct node *next;
 } node;
 

@@ -168,10 +168,16 @@ static void print_value_types(printer *p, int count, value *const *values) {
   }
 }
 
-static void print_constant_op(printer *p, value *v, str name) {
+// node_name is empty for an initializer, which is no node.
+static void print_constant_op(printer *p, value *v, str name, str node_name) {
   v->id = p->next_id++;
   line_start(p);
   fprintf(p->out, "%%%d = onnx.Constant ", v->id);
+  if (node_name.n) {
+    fputs("{onnx_node_name = ", p->out);
+    literal_string(p->out, node_name);
+    fputs("} ", p->out);
+  }
   print_constant(p, v->data);
   print_location(p, name);
 }
@@ -278,10 +284,10 @@ static void print_node(printer *p, node *n) {
 
 static void print_body(printer *p, const graph *g, const char *terminator) {
   for (int i = 0; i < g->num_constants; i++)
-    print_constant_op(p, g->constants[i], g->constants[i]->name);
+    print_constant_op(p, g->constants[i], g->constants[i]->name, str_of(""));
   for (node *n = g->first; n; n = n->next) {
     if (n->num_out == 1 && n->out[0] && n->out[0]->data)
-      print_constant_op(p, n->out[0], n->name);
+      print_constant_op(p, n->out[0], n->name, n->helper ? str_of("") : n->name);
     else
       print_node(p, n);
   }

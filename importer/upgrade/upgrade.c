@@ -76,6 +76,7 @@ value *up_constant(upgrader *u, const node *origin, tensor *t) {
   n->row = onyx_schema_newest("", "Constant");
   n->out[0] = value_new(u->im, str_of(""), tensor_type(u->im, t));
   n->out[0]->data = t;
+  n->helper = true;
   graph_append(u->into, n);
   return n->out[0];
 }
