@@ -215,9 +215,47 @@ def test_weights():
     run("weights/model.so", *x, "--no-verify", has="y: 2xf32=111 ")
 
 
+def test_embedded():
+    data = b"abc" + struct.pack("<f", 100) + b"d" + struct.pack("<ff", 1, 2)
+    folder = os.path.join(WORK, "embedded")
+    os.makedirs(folder, exist_ok=True)
+    path, file = os.path.join(folder, "model.so"), os.path.join(WORK, "loose.bin")
+    with open(file, "wb") as f:
+        f.write(data)
+
+    def embed(what, code, has=""):
+        done = subprocess.run([os.path.join(onyx_site.BUILD, "lib", "onyx", "onyx-embed"), path, what], stderr=subprocess.PIPE, text=True)
+        check(done.returncode == code and has in done.stderr, f"onyx-embed {what}: {done.returncode}", done.stderr)
+
+    model("weights", "embedded/model.so", f"FINGERPRINT={fingerprint(data)}")
+    x, y = ["--input", "2xf32=10 20"], "y: 2xf32=111 122"
+    run("embedded/model.so", *x, code=1, has="not found")
+    embed(f"0:15:{fingerprint(data)}:{file}", 1, "not the file that the model was imported with")
+    embed(f"0:16:{fingerprint(data[1:])}:{file}", 1, "not the file that the model was imported with")
+    embed(f"0:16:{fingerprint(data)}:{file}x", 1, "No such file")
+    embed("0:16", 1, "expected INDEX")
+    embed(f"0:16:{fingerprint(data)}:{file}", 0)
+    embed(f"0:16:{fingerprint(data)}:{file}", 1, "has weights 0 already")
+    run("embedded/model.so", *x, has=y)
+    run("embedded/model.so", *x, "--copy-weights", has=y)
+    run("embedded/model.so", *x, "--weights", folder, code=1, has="not found")
+    sections = subprocess.run(["llvm-readelf-22", "-SW", path], stdout=subprocess.PIPE, text=True, check=True).stdout
+    line = next((l for l in sections.splitlines() if ".onyx.weights.0" in l), "")
+    check("PROGBITS" in line and " A " not in line, "a section that is not loaded", line)
+    subprocess.run(["llvm-strip-22", "--strip-debug", path], check=True)
+    run("embedded/model.so", *x, has=y)
+    # A byte changed inside the library.
+    with open(path, "rb") as f:
+        contents = f.read()
+    at = contents.rindex(data)
+    with open(path, "wb") as f:
+        f.write(contents[:at] + b"x" + contents[at + 1:])
+    run("embedded/model.so", *x, code=1, has="has fingerprint")
+
+
 def main():
     os.makedirs(os.path.join(WORK, "weights"), exist_ok=True)
-    for test in (test_add, test_errors, test_gather, test_types, test_weights):
+    for test in (test_add, test_errors, test_gather, test_types, test_weights, test_embedded):
         test()
     print(f"{counts[0]} passed, {counts[1]} failed")
     onyx_counts.write("runtime-models", counts[0], counts[1], 0)
