@@ -16,11 +16,11 @@
 using namespace mlir;
 
 bool mlirxAffineIsDim(MlirValue value, MlirOperation at) {
-  return affine::isValidDim(unwrap(value), affine::getAffineAnalysisScope(unwrap(at)));
+  return affine::isValidDim(unwrap(value), affine::getAffineScope(unwrap(at)));
 }
 
 bool mlirxAffineIsSymbol(MlirValue value, MlirOperation at) {
-  return affine::isValidSymbol(unwrap(value), affine::getAffineAnalysisScope(unwrap(at)));
+  return affine::isValidSymbol(unwrap(value), affine::getAffineScope(unwrap(at)));
 }
 
 unsigned mlirxAffineCommonLoops(MlirOperation a, MlirOperation b) {

@@ -9,6 +9,7 @@
 #include "mlirx/mlirx.h"
 #include "passes/convert/convert.h"
 #include "passes/onnx/passes.h"
+#include "passes/krnl/passes.h"
 
 #include "pipelines_table.h"
 
@@ -31,6 +32,9 @@ const MlirxPassDescriptor *const mlirxPasses[] = {
     &onnx_set_node_name_pass,
     &onnx_shape_inference_pass,
     &onnx_standard_func_return_pass,
+    &convert_krnl_to_affine,
+    &convert_krnl_to_llvm,
+    &lower_krnl_region,
     NULL,
 };
 

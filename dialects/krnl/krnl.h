@@ -22,7 +22,9 @@ extern const MlirxOp krnl_load, krnl_store, krnl_prefetch, krnl_memset, krnl_mem
     krnl_get_linear_offset_index, krnl_vector_type_cast, krnl_copy_to_tile_buffer,
     krnl_copy_from_tile_buffer, krnl_matmul;
 // Whole functions and what the runtime does.
-extern const MlirxOp krnl_entry_point, krnl_call, krnl_no_value;
+extern const MlirxOp krnl_entry_point, krnl_call, krnl_no_value, krnl_isinf, krnl_isnan;
+// "math.erf" of krnl.erf and so on; NULL for what is no scalar function of that kind.
+const char *krnl_math_name(MlirOperation op);
 
 // krnl.iterate, read apart. Operands: optimised loops; per original loop the loop, its lower bound's
 // operands, its upper bound's operands; the inits.

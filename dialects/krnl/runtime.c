@@ -86,18 +86,27 @@ static MlirLogicalResult verify_classification(MlirOperation op) {
 }
 
 #define SCALAR_FUNCTIONS(X)                                                                        \
-  X(erf) X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(tan) X(sinh) X(cosh) X(tanh) X(exp)    \
-      X(log) X(round_even)
+  X(erf, erf) X(acos, acos) X(acosh, acosh) X(asin, asin) X(asinh, asinh) X(atan, atan)              \
+      X(atanh, atanh) X(tan, tan) X(sinh, sinh) X(cosh, cosh) X(tanh, tanh) X(exp, exp) X(log, log)  \
+      X(round_even, roundeven)
 
-#define DEFINE_SCALAR(n)                                                                           \
-  static const MlirxOp krnl_##n = {                                                                \
-      .name = "krnl." #n, .traits = MLIRX_PURE, .verify = verify_scalar_function};
+// data: the op of math that does the same.
+#define DEFINE_SCALAR(n, math)                                                                     \
+  static const MlirxOp krnl_##n = {.name = "krnl." #n,                                             \
+                                   .traits = MLIRX_PURE,                                           \
+                                   .data = "math." #math,                                          \
+                                   .verify = verify_scalar_function};
 SCALAR_FUNCTIONS(DEFINE_SCALAR)
 
+const char *krnl_math_name(MlirOperation op) {
+  const MlirxOp *d = mlirxOperationGetDescriptor(op);
+  return d && d->verify == verify_scalar_function ? d->data : NULL;
+}
+
 static const char *const isinf_attrs[] = {"detectPosInf", "detectNegInf", NULL};
-static const MlirxOp krnl_isinf = {
+const MlirxOp krnl_isinf = {
     .name = "krnl.isinf", .traits = MLIRX_PURE, .attrNames = isinf_attrs, .verify = verify_classification};
-static const MlirxOp krnl_isnan = {
+const MlirxOp krnl_isnan = {
     .name = "krnl.isnan", .traits = MLIRX_PURE, .verify = verify_classification};
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,116 @@
+//===- krnl_to_affine.h - What the parts of convert-krnl-to-affine share -----------------===//
+#ifndef ONYX_PASSES_CONVERT_KRNL_TO_AFFINE_H
+#define ONYX_PASSES_CONVERT_KRNL_TO_AFFINE_H
+
+#include "dialects/krnl/krnl.h"
+#include "passes/ir_build.h"
+
+//===----------------------------------------------------------------------===//
+// Affine expressions over values (krnl_to_affine_expr.c)
+//===----------------------------------------------------------------------===//
+
+// Results of a map under construction, and the dims and symbols that they are over. Zero it before
+// use; affine_list_free after.
+struct affine_list {
+  MlirContext ctx;
+  MlirOperation at; // where the map's op will stand: decides what is a dim and what a symbol
+  MlirValue *dims, *symbols;
+  MlirAffineExpr *exprs;
+  intptr_t num_dims, num_symbols, num_exprs, room[3];
+};
+void affine_list_free(struct affine_list *list);
+// The value as an expression; looks through arith and affine.apply. False if it is not affine.
+bool affine_list_value(struct affine_list *list, MlirValue value, MlirAffineExpr *out);
+// Appends the value, or every result of map(operands). False if that is not affine; the list is then
+// of no use.
+bool affine_list_add_value(struct affine_list *list, MlirValue value);
+bool affine_list_add_map(struct affine_list *list, MlirAffineMap map, const MlirValue *operands);
+MlirAffineMap affine_list_map(const struct affine_list *list);
+// Dims, then symbols, in a new array that the caller frees.
+MlirValue *affine_list_operands(const struct affine_list *list);
+static inline intptr_t affine_list_num_operands(const struct affine_list *list) {
+  return list->num_dims + list->num_symbols;
+}
+// Result `i` of map(operands) in arith ops, for where affine ops may not stand.
+MlirValue affine_expand(struct ir *ir, MlirAffineMap map, intptr_t i, const MlirValue *operands);
+
+//===----------------------------------------------------------------------===//
+// Loops and what the schedule does with them
+//===----------------------------------------------------------------------===//
+
+struct bound { // a map over its operands; these belong to the lowering's arena
+  MlirAffineMap map;
+  MlirValue *operands;
+  intptr_t n;
+};
+
+enum loop_kind { LOOP_ORIGINAL, LOOP_BLOCK, LOOP_TILE, LOOP_SKEW_FIRST, LOOP_SKEW_SECOND };
+
+struct loop {
+  MlirValue value;
+  MlirOperation made_by; // define_loops, block or skew
+  enum loop_kind kind;
+  struct loop *from;    // what was blocked or skewed
+  struct loop *partner; // a tile's block loop; the skewed second loop's first
+  struct loop *outer_child, *inner_child; // what block or skew made of it
+  int64_t factor;       // tile size or skew factor
+  struct loop *next;    // of all loops, in order of definition
+
+  MlirOperation consumed_by; // the block or skew op that took it; null: may be iterated
+  MlirOperation permute, unroll, vectorize, parallel;
+  int64_t position; // in the permutation
+
+  // An original loop inside the iterate that gives its bounds.
+  MlirOperation bounded_by;
+  struct bound lower, upper;
+
+  // While it runs.
+  MlirValue variable;
+  MlirValue placeholder; // stands for the variable of an original loop that does not run yet
+};
+
+struct lowering {
+  MlirContext ctx;
+  MlirOperation root; // the function
+  struct loop *first, **last;
+  struct loop **table; // by value, open addressing
+  size_t table_size, num_loops;
+  MlirOperation *schedule; // define_loops and schedule ops, in order
+  size_t num_schedule, schedule_room;
+  struct loop **running; // from outside in
+  size_t num_running, running_room;
+  struct block *arena; // freed at the end
+  bool failed;
+};
+void *lowering_alloc(struct lowering *l, size_t size); // zeroed
+struct loop *lowering_find(struct lowering *l, MlirValue value); // NULL: no loop that is known
+
+// Reads define_loops and schedule ops below root. Diagnostics at illegal ones.
+void lowering_collect(struct lowering *l);
+// Lowers the iterates in a block and below.
+void lowering_block(struct lowering *l, MlirBlock block);
+void lowering_free(struct lowering *l);
+
+// Steps of `loop` in units of its original.
+int64_t loop_step(const struct loop *loop);
+struct loop *loop_root(struct loop *loop);
+// The variable of the innermost of its tiles that runs; null if none does.
+MlirValue loop_variable(const struct loop *loop);
+
+//===----------------------------------------------------------------------===//
+// One loop (krnl_to_affine_nest.c)
+//===----------------------------------------------------------------------===//
+
+// Opens `loop` for `iterate` at `ir`: sets its variable and `body`. With inits, their arguments follow
+// the variable and the caller ends the body (nest_yield). Null after a diagnostic.
+MlirOperation nest_open(struct lowering *l, struct ir *ir, struct loop *loop, MlirOperation iterate,
+                        intptr_t num_inits, const MlirValue *inits, struct ir *body);
+void nest_yield(struct ir *body, MlirOperation loop_op, intptr_t n, const MlirValue *values);
+// Replaces loop_op by copies of its body (factor 0: all; else a loop of `factor` bodies and a remainder).
+// False after a diagnostic at the schedule op.
+bool nest_unroll(struct lowering *l, MlirOperation loop_op, int64_t factor, MlirOperation schedule_op);
+
+// Loads, stores, fills, copies, globals below root; false after a diagnostic. `globals` counts up.
+bool lower_memory_ops(MlirOperation root, MlirOperation module);
+
+#endif // ONYX_PASSES_CONVERT_KRNL_TO_AFFINE_H
