@@ -35,7 +35,7 @@ def run(model, *arguments, code=0, has=""):
 
 def model(name, output=None, *replacements):
     output = os.path.join(WORK, output or name + ".so")
-    build_model.build(os.path.join(HERE, "models", name + ".mlir"), output, replacements)
+    build_model.build(os.path.join(HERE, "Inputs", name + ".mlir"), output, replacements)
     return output
 
 
