@@ -22,13 +22,16 @@ static bool emit_onnx_dim(struct lower_block *b, struct op_plan *p) {
   return true;
 }
 
-static const struct direct_lowering table[] = {
-    {"Dim", NULL, emit_onnx_dim},
-};
+static const struct direct_lowering helpers[] = {{"Dim", NULL, emit_onnx_dim}, {NULL, NULL, NULL}};
+
+// One table a family, each ended by an entry without name.
+extern const struct direct_lowering lower_control_table[];
+static const struct direct_lowering *const tables[] = {helpers, lower_control_table};
 
 const struct direct_lowering *lower_direct_find(const char *name) {
-  for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i)
-    if (!strcmp(table[i].name, name))
-      return &table[i];
+  for (size_t i = 0; i < sizeof tables / sizeof tables[0]; ++i)
+    for (const struct direct_lowering *d = tables[i]; d->name; ++d)
+      if (!strcmp(d->name, name))
+        return d;
   return NULL;
 }
