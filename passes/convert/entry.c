@@ -132,14 +132,26 @@ static int64_t int_attr(MlirAttribute a) {
   return mlirAttributeIsNull(a) || !mlirAttributeIsAInteger(a) ? 0 : mlirIntegerAttrGetValueInt(a);
 }
 
-static void put_hidden(struct text *t, const char *record, MlirOperation function) {
-  MlirAttribute all = attr(function, "arg_attrs");
+// convert-func-to-llvm leaves the attributes of memref arguments on the C interface only, where each is
+// one argument again (after that of the results, which has none).
+static MlirOperation with_arguments(MlirOperation module, MlirOperation function) {
+  if (!ir_is(function, "llvm.func"))
+    return function;
+  struct text name = {0};
+  put(&name, "_mlir_ciface_", 13);
+  MlirStringRef plain = string_or_empty(attr(function, "sym_name"));
+  put(&name, plain.data, plain.length);
+  MlirOperation interface = ir_lookup_symbol(module, mlirStringRefCreate(name.data, name.size));
+  free(name.data);
+  return mlirOperationIsNull(interface) ? function : interface;
+}
+
+static void put_hidden(struct text *t, const char *record, MlirOperation module, MlirOperation function) {
+  MlirAttribute all = attr(with_arguments(module, function), "arg_attrs");
   intptr_t n = mlirAttributeIsNull(all) ? 0 : mlirArrayAttrGetNumElements(all);
-  intptr_t step = ir_is(function, "llvm.func") ? 5 : 1; // a descriptor of rank 1 is five arguments
-  for (intptr_t i = 0; i < n;) {
+  for (intptr_t i = 0; i < n; ++i) {
     MlirAttribute slot = mlirArrayAttrGetElement(all, i);
     MlirAttribute weights = slot_attr(slot, "krnl.weights");
-    intptr_t before = (intptr_t)t->size;
     if (!mlirAttributeIsNull(slot_attr(slot, "krnl.status")))
       putf(t, "%s status\n", record);
     else if (!mlirAttributeIsNull(weights))
@@ -148,7 +160,6 @@ static void put_hidden(struct text *t, const char *record, MlirOperation functio
       putf(t, "%s constants %" PRId64 "\n", record, int_attr(attr(function, "krnl.constants_bytes")));
     else if (!mlirAttributeIsNull(slot_attr(slot, "krnl.arena")))
       putf(t, "%s arena %" PRId64 "\n", record, int_attr(attr(function, "krnl.arena_bytes")));
-    i += (intptr_t)t->size == before ? 1 : step;
   }
 }
 
@@ -205,12 +216,12 @@ char *onyx_manifest_text(MlirOperation module, MlirOperation entry_point) {
   put(&t, "\n", 1);
   MlirStringRef signature = string_or_empty(attr(entry_point, "signature"));
   put(&t, signature.data, signature.length);
-  put_hidden(&t, "hidden", function);
+  put_hidden(&t, "hidden", module, function);
   if (!mlirOperationIsNull(initializer)) {
     put(&t, "init ", 5);
     put_name(&t, mlirSymbolRefAttrGetRootReference(init));
     put(&t, "\n", 1);
-    put_hidden(&t, "init-hidden", initializer);
+    put_hidden(&t, "init-hidden", module, initializer);
   }
   put_weights_files(&t, module);
   put_nodes(&t, module);
