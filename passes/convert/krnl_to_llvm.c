@@ -71,8 +71,11 @@ static void make_entry(struct ir *ir, const char *name, const char *callee, intp
 static intptr_t type_arity(MlirOperation function, bool *returns) {
   // !llvm.func<R (A, B)> has no accessor for arguments of a parsed type here: the C interface has a body.
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
-  MlirOperation end = mlirBlockGetTerminator(body);
-  *returns = mlirOperationGetNumOperands(end) > 0;
+  *returns = false;
+  for (MlirBlock b = body; !mlirBlockIsNull(b); b = mlirBlockGetNextInRegion(b)) {
+    MlirOperation end = mlirBlockGetTerminator(b); // branches have operands of their own
+    *returns |= ir_is(end, "llvm.return") && mlirOperationGetNumOperands(end) > 0;
+  }
   return mlirBlockGetNumArguments(body);
 }
 
