@@ -57,6 +57,8 @@ config.substitutions += [
     (r"\bFileCheck\b", tool("FileCheck") + " --dump-input-filter=error"),
     (r"\bsplit-file\b", tool("split-file")),
     (r"\bmlir-opt\b(?!-)", opt),
+    ("%llvm-lib", "/usr/lib/llvm-22/lib"),
+    (r"\bmlir-runner\b(?!-)", f"{guard} {tool('mlir-runner')}"),
     (r"\bmlir-translate\b(?!-)", f"{guard} {tool('mlir-translate')}"),
     # lit's own shell has `not`; this one also tells a crash from a failure.
     (r"(?<![-\w/])not(?![-\w])", tool("not")),
