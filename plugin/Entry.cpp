@@ -28,6 +28,7 @@
 #include "mlir-c/Dialect/MemRef.h"
 #include "mlir-c/Dialect/OpenMP.h"
 #include "mlir-c/Dialect/PDL.h"
+#include "mlir-c/Dialect/PDLInterp.h"
 #include "mlir-c/Dialect/SCF.h"
 #include "mlir-c/Dialect/Tensor.h"
 #include "mlir-c/Dialect/Tosa.h"
@@ -134,6 +135,7 @@ bool onyx::registerByName(DialectRegistry &registry, StringRef name) {
       {"memref", mlirGetDialectHandle__memref__},
       {"omp", mlirGetDialectHandle__omp__},
       {"pdl", mlirGetDialectHandle__pdl__},
+      {"pdl_interp", mlirGetDialectHandle__pdl_interp__},
       {"scf", mlirGetDialectHandle__scf__},
       {"tensor", mlirGetDialectHandle__tensor__},
       {"tosa", mlirGetDialectHandle__tosa__},

@@ -65,3 +65,10 @@ func.func @tokens() {
   return
 }
 
+
+// CHECK-LABEL: func.func @attributes
+func.func @attributes(%x: i32) {
+  // CHECK: "seam.double"(%{{.*}}) {m, n = 1 : i32}
+  %a = "seam.double"(%x) {n = 1 : i32, m} : (i32) -> i32
+  return
+}

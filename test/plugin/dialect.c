@@ -193,7 +193,8 @@ static MlirLogicalResult verify_attribute(MlirOperation op, intptr_t arg, MlirNa
 OP(seam_const, "const", .traits = MLIRX_CONSTANT_LIKE | MLIRX_PURE, .fold = fold_const, .parse = seam_parse_const,
    .print = seam_print_const);
 OP(seam_add, "add", .traits = MLIRX_PURE | MLIRX_COMMUTATIVE, .fold = fold_add);
-OP(seam_double, "double", .traits = MLIRX_PURE, .patterns = patterns_double);
+static const char *const double_attrs[] = {"n", NULL};
+OP(seam_double, "double", .traits = MLIRX_PURE, .attrNames = double_attrs, .patterns = patterns_double);
 OP(seam_load, "load", .effects = effects_load);
 OP(seam_store, "store", .effects = effects_store);
 OP(seam_opaque, "opaque", .data = "opaque");

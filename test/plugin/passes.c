@@ -1,6 +1,8 @@
 // Passes and pipelines of the test plugin: options, state, reports, nested pipelines, IR helpers.
 #include "seam.h"
 
+#include "patterns.pdll.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +112,52 @@ static const MlirxPassDescriptor seam_missing = {.argument = "seam-missing",
                                                  .dependentDialects = missing_name,
                                                  .run = run_fail};
 
+// Rewrites by patterns.pdll, and with broken=true by patterns that do not verify.
+
+static MlirLogicalResult not_an_argument(MlirPatternRewriter rewriter, MlirPDLResultList results, size_t n,
+                                         MlirPDLValue *values, void *user) {
+  (void)rewriter, (void)results, (void)user;
+  return ok(n == 1 && !mlirValueIsABlockArgument(mlirPDLValueAsValue(values[0])));
+}
+
+static MlirLogicalResult mark(MlirPatternRewriter rewriter, MlirPDLResultList results, size_t n, MlirPDLValue *values,
+                              void *user) {
+  (void)rewriter, (void)n;
+  MlirOperation op = mlirPDLValueAsOperation(values[0]);
+  mlirOperationSetAttributeByName(op, str(user), mlirUnitAttrGet(mlirOperationGetContext(op)));
+  mlirPDLResultListPushBackOperation(results, op);
+  return ok(true);
+}
+
+static const MlirxPdlFunction pdl_functions[] = {{.name = "NotAnArgument", .constraint = not_an_argument},
+                                                 {.name = "Mark", .rewrite = mark},
+                                                 {0}};
+
+static MlirLogicalResult initialize_pdl(MlirxPass pass, MlirContext ctx, void **state) {
+  static const char broken[] = "pdl.pattern : benefit(1) { %t = type }";
+  MlirStringRef text = str(mlirxPassGetBool(pass, 0) ? broken : patterns_pdl);
+  doubles *d = malloc(sizeof *d);
+  MlirRewritePatternSet set = mlirRewritePatternSetCreate(ctx);
+  if (failed(mlirxRewritePatternSetAddPDL(set, text, pdl_functions, "marked"))) {
+    mlirRewritePatternSetDestroy(set);
+    free(d);
+    return ok(false);
+  }
+  d->patterns = mlirFreezeRewritePattern(set);
+  *state = d;
+  return ok(true);
+}
+
+static const char *const pdl_names[] = {"seam", "pdl", "pdl_interp", NULL};
+static const MlirxOption pdl_options[] = {{"broken", MLIRX_OPT_BOOL, NULL, "patterns that do not verify"}, {0}};
+static const MlirxPassDescriptor seam_pdl = {.argument = "seam-pdl",
+                                             .description = "Rewrite by PDL",
+                                             .options = pdl_options,
+                                             .dependentDialects = pdl_names,
+                                             .initialize = initialize_pdl,
+                                             .destroy = destroy_doubles,
+                                             .run = run_doubles};
+
 // Says of each op what the seam knows: its descriptor, purity, deadness, dominance of its operands.
 
 static MlirWalkResult describe(MlirOperation op, void *user) {
@@ -160,7 +208,7 @@ static const MlirxPassDescriptor seam_clone = {
     .argument = "seam-clone", .description = "Clone loops", .anchors = functions, .run = run_clone};
 
 const MlirxPassDescriptor *const seam_passes[] = {&seam_options, &seam_doubles,  &seam_nested, &seam_fail,
-                                                  &seam_missing, &seam_describe, &seam_clone,  NULL};
+                                                  &seam_missing, &seam_pdl,     &seam_describe, &seam_clone, NULL};
 
 static const MlirxOption pipe_options[] = {{"size", MLIRX_OPT_INT, "7", "a size"},
                                            {"text", MLIRX_OPT_STRING, "", "a text"},

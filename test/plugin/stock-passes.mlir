@@ -31,6 +31,17 @@ func.func @cse(%m: memref<4xi32>, %x: i32) -> (i32, i32, i32, i32, i32) {
   // CHECK-NEXT: return %[[D]], %[[D]], %[[L]], %[[L]], %[[M]]
   return %a, %b, %c, %d, %e : i32, i32, i32, i32, i32
 }
+// Attributes count, those with a meaning too.
+// CHECK-LABEL: func.func @attributes
+func.func @attributes(%x: i32) -> (i32, i32, i32) {
+  // CHECK-NEXT: %[[A:.*]] = "seam.double"(%{{.*}}) {n = 1 : i32}
+  %a = "seam.double"(%x) {n = 1 : i32} : (i32) -> i32
+  // CHECK-NEXT: %[[B:.*]] = "seam.double"(%{{.*}}) {n = 2 : i32}
+  %b = "seam.double"(%x) {n = 2 : i32} : (i32) -> i32
+  %c = "seam.double"(%x) {n = 1 : i32} : (i32) -> i32
+  // CHECK-NEXT: return %[[A]], %[[B]], %[[A]]
+  return %a, %b, %c : i32, i32, i32
+}
 // CHECK-LABEL: func.func @dead_loop
 // CHECK-NEXT: return
 func.func @dead_loop(%n: index, %x: i32) {

@@ -313,6 +313,20 @@ extern MlirxDialect *const mlirxDialects[];
 extern const MlirxPassDescriptor *const mlirxPasses[];
 extern const MlirxPipeline *const mlirxPipelines[];
 
+// Patterns in PDL. A native function of theirs: a constraint or a rewrite.
+typedef struct MlirxPdlFunction {
+  const char *name;
+  MlirPDLConstraintFunction constraint;
+  MlirPDLRewriteFunction rewrite;
+} MlirxPdlFunction;
+// Adds the patterns of a PDL module's text, as `mlir-pdll -x=mlir` writes it, to a set; `functions`
+// is ended by an entry without name or NULL, `user` is handed to them. Emits an error on failure.
+// FILE.pdll in a folder of passes becomes the array FILE_pdl in "FILE.pdll.h". Ops that a rewrite makes
+// need result types, or replace the root by name, which gives them its types; an inner op's result is
+// written `let a = op<..>(..) -> (t); .. a.0`, since without .0 and (t) an undeclared op has a list of them.
+MLIRX_EXPORT MlirLogicalResult mlirxRewritePatternSetAddPDL(MlirRewritePatternSet set, MlirStringRef text,
+                                                            const MlirxPdlFunction *functions, void *user);
+
 // For plugins that link libonyx-core.so: the callback of a dialect plugin gets the registry, see
 // mlirx/plugin.h. Registering the same descriptor twice is no error.
 MLIRX_EXPORT void mlirxRegisterDialect(MlirDialectRegistry registry, MlirxDialect *descriptor);
