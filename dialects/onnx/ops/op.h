@@ -26,26 +26,29 @@ typedef struct op_def {
 // Each family file exports its table; ops/table.c joins them, sorted by name.
 #define ONYX_OP_FAMILIES(X) \
   X(activation) \
+  X(attention) \
   X(cast) \
   X(conv) \
   X(einsum) \
   X(elementwise) \
   X(gather_scatter) \
+  X(generator) \
+  X(linear_attention) \
   X(logical) \
+  X(loss) \
   X(matmul) \
   X(movement) \
   X(normalization) \
   X(pool) \
-  X(attention) \
-  X(linear_attention) \
-  X(loss) \
+  X(random) \
   X(recurrent) \
-  X(sample) \
-  X(signal) \
-  X(training) \
   X(reduce) \
   X(reshape) \
-  X(softmax)
+  X(sample) \
+  X(shape_ops) \
+  X(signal) \
+  X(softmax) \
+  X(training)
 
 #define ONYX_DECLARE_FAMILY(f)                                                                     \
   extern const op_def ops_##f[];                                                                   \
