@@ -58,6 +58,14 @@ static const expr *cast_to_e8m0(comprehension *c, const expr *x, bool saturate, 
   return expr_bitcast(c, expr_cast(c, expr_select(c, special, exponent, moved), ONYX_U8), ONYX_F8E8M0);
 }
 
+// Float to a narrow integer truncates and then wraps, as the reference does (node test cast_FLOAT_to_UINT4).
+static const expr *cast_to_narrow(comprehension *c, const expr *x, onyx_elem to) {
+  bool narrow = onyx_elem_is_int(to) && onyx_elem_bits(to) < 32;
+  if (onyx_elem_is_float((onyx_elem)x->type) && (narrow || to == ONYX_U32))
+    x = expr_cast(c, x, narrow ? ONYX_I32 : ONYX_I64);
+  return x;
+}
+
 static bool comp_cast(op_view *v, const shape_result *results, comprehension *c) {
   onyx_elem from = view_elem(v, 0), to = results[0].type.elem;
   if (!need_rank(v, 0))
@@ -75,7 +83,7 @@ static bool comp_cast(op_view *v, const shape_result *results, comprehension *c)
   if (to == ONYX_F8E8M0)
     x = cast_to_e8m0(c, x, saturate, view_string(v, "round_mode"));
   else
-    x = expr_cast_saturate(c, x, to, saturate && onyx_elem_is_float(to) && onyx_elem_bits(to) == 8);
+    x = expr_cast_saturate(c, cast_to_narrow(c, x, to), to, saturate && onyx_elem_is_float(to) && onyx_elem_bits(to) == 8);
   comp_write_point(c, s, out, x);
   return true;
 }

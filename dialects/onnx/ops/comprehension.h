@@ -210,6 +210,16 @@ int expr_compute_type(int type);
 // when it cannot be evaluated (view->error says why: a dim not constant, more than max_steps steps,
 // a check that fails).
 bool comp_evaluate(const comprehension *c, onyx_arena *arena, int64_t max_steps, void **results);
+// The same of a comprehension whose sizes are symbols and whose operands are no constants: their bytes
+// (an entry an operand, in memory form, strings as const char *const *) and the symbols' values come from
+// here. For tests of the form that code is made from.
+typedef struct comp_inputs {
+  const void *const *data;
+  int64_t (*symbol)(int64_t sym, void *user);
+  void *user;
+} comp_inputs;
+bool comp_evaluate_with(const comprehension *c, onyx_arena *arena, int64_t max_steps, const comp_inputs *inputs,
+                        void **results);
 // Arithmetic operations of all stages as a dim (multiplication and addition count one each; casts,
 // selects, index arithmetic none; a transcendental one).
 const dim *comp_flops(const comprehension *c);

@@ -8,7 +8,7 @@ typedef struct float_format {
   int exponent_bits, mantissa_bits, bias;
   uint32_t max_code; // largest finite
   int64_t inf_code;  // -1: none
-  uint32_t nan_code; // f4: what NaN becomes (it has none)
+  uint32_t nan_code; // f4 has none: NaN becomes -0 there, as in the reference
   bool negative_zero;
 } float_format;
 
@@ -20,7 +20,7 @@ static const float_format *format_of(onyx_elem elem) {
                             e4m3fnuz = {4, 3, 8, 0x7f, -1, 0x80, false},
                             e5m2 = {5, 2, 15, 0x7b, 0x7c, 0x7e, true},
                             e5m2fnuz = {5, 2, 16, 0x7f, -1, 0x80, false},
-                            e2m1 = {2, 1, 1, 0x7, -1, 0x7, true};
+                            e2m1 = {2, 1, 1, 0x7, -1, 0x8, true};
   switch (elem) {
   case ONYX_F16:
     return &f16;
@@ -83,7 +83,7 @@ static uint32_t encode_format(const float_format *f, double value, bool saturate
   if (magnitude <= 2 * largest)
     code = encode_magnitude(f, magnitude);
   if (code > f->max_code) {
-    if (saturate || f->nan_code == f->max_code)
+    if (saturate || f->exponent_bits == 2)
       code = f->max_code;
     else if (f->inf_code >= 0)
       code = (uint32_t)f->inf_code;

@@ -16,7 +16,7 @@ int onyx_elem_bytes(onyx_elem elem);
 
 // Floats of at most 32 bits: value of a code, and the code nearest to a value, ties to even. Out of
 // range: infinity where the type has one and NaN where it has not, or, with `saturate`, the largest
-// finite value. f4 has neither: it always saturates, and NaN becomes its largest value. E8M0 has no sign:
+// finite value. f4 has neither: it always saturates, and NaN becomes -0. E8M0 has no sign:
 // the magnitude counts.
 double onyx_float_decode(onyx_elem elem, uint32_t code);
 uint32_t onyx_float_encode(onyx_elem elem, double value, bool saturate);

@@ -49,6 +49,7 @@ typedef struct program {
 
 typedef struct evaluator {
   const comprehension *c;
+  const comp_inputs *inputs; // NULL: all is constant
   onyx_arena *arena;
   memory *buffers;
   value *regs; // by expression id
@@ -66,6 +67,10 @@ typedef struct evaluator {
 } evaluator;
 
 static void fail(evaluator *ev) { ev->failed = true; }
+
+static bool size_of(const evaluator *ev, const dim *d, int64_t *value) {
+  return dim_eval(d, ev->inputs ? ev->inputs->symbol : NULL, ev->inputs ? ev->inputs->user : NULL, value);
+}
 
 // --- one expression
 
@@ -381,7 +386,7 @@ static value run_expr(evaluator *ev, const expr *e) {
     r.i = ev->loops[e->i];
     return r;
   case EXPR_DIM:
-    if (!dim_eval(e->dim, NULL, NULL, &r.i)) {
+    if (!size_of(ev, e->dim, &r.i)) {
       view_error(ev->c->view, "a size is not constant");
       fail(ev);
     }
@@ -605,7 +610,7 @@ static bool run_stage(evaluator *ev, const comp_stage *s, int64_t *budget) {
   bool empty = false;
   int64_t points = 1;
   for (int i = 0; i < s->num_loops; i++) {
-    if (!dim_eval(s->loops[i].extent, NULL, NULL, &ev->extents[i]))
+    if (!size_of(ev, s->loops[i].extent, &ev->extents[i]))
       return view_error(ev->c->view, "a size is not constant");
     bool reduction = s->loops[i].kind == LOOP_REDUCTION;
     if (s->bounds && s->bounds[i])
@@ -636,7 +641,7 @@ static bool size_buffer(evaluator *ev, int b) {
   const comp_buffer *buffer = &ev->c->buffers[b];
   m->elements = 1;
   for (int k = 0; k < buffer->rank; k++)
-    if (!dim_eval(buffer->dims[k], NULL, NULL, &m->extent[k]) || m->extent[k] < 0 ||
+    if (!size_of(ev, buffer->dims[k], &m->extent[k]) || m->extent[k] < 0 ||
         __builtin_mul_overflow(m->elements, m->extent[k], &m->elements))
       return view_error(ev->c->view, "a size is not constant");
   return true;
@@ -661,7 +666,8 @@ static bool prepare(evaluator *ev, int64_t max_steps) {
     memory *m = &ev->buffers[b];
     if (operand) {
       const onnx_operand *o = &v->operands[b];
-      m->data = o->type.elem == ONYX_STRING ? (void *)(uintptr_t)o->strings : (void *)(uintptr_t)o->data;
+      const void *data = o->type.elem == ONYX_STRING ? (const void *)o->strings : o->data;
+      m->data = (void *)(uintptr_t)(ev->inputs ? ev->inputs->data[b] : data);
       m->ready = m->data != NULL;
     } else {
       if (m->elements > max_steps)
@@ -674,8 +680,14 @@ static bool prepare(evaluator *ev, int64_t max_steps) {
 }
 
 bool comp_evaluate(const comprehension *c, onyx_arena *arena, int64_t max_steps, void **results) {
+  return comp_evaluate_with(c, arena, max_steps, NULL, results);
+}
+
+bool comp_evaluate_with(const comprehension *c, onyx_arena *arena, int64_t max_steps, const comp_inputs *inputs,
+                        void **results) {
   evaluator *ev = ONYX_NEW(arena, evaluator);
   ev->c = c;
+  ev->inputs = inputs;
   ev->arena = arena;
   ev->buffers = ONYX_NEW_ARRAY(arena, memory, c->num_buffers + 1);
   ev->regs = ONYX_NEW_ARRAY(arena, value, c->num_exprs + 1);
