@@ -320,7 +320,9 @@ static const char *expected_failure(const char *name) {
     const char *prefix, *why;
   } list[] = {
       {"test_bernoulli", "random numbers are not NumPy's"},
-      {"test_training_dropout_default", "random numbers are not NumPy's"},
+      {"test_cast_FLOAT_to_BFLOAT16", "the recorded values are truncated; they are rounded since 1.13"},
+      {"test_castlike_FLOAT_to_BFLOAT16", "the recorded values are truncated; they are rounded since 1.13"},
+      {"test_dft_inverse_opset19", "the recorded zeros have an error above the tolerance"},
       {"test_training_dropout", "random numbers are not NumPy's"},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
