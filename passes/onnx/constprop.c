@@ -39,7 +39,8 @@ static const void *known_elements(struct folding *f, const onnx_operand *fact) {
     return NULL;
   void *data = onyx_arena_alloc(view_scope_arena(f->scope), (size_t)(n + 1) * (size_t)onyx_elem_bytes(elem));
   for (int64_t i = 0; i < n; i++) {
-    if (!fact->values[i] || !dim_is_const(fact->values[i], &value))
+    // A value that the type does not hold has wrapped somewhere on its way: run time knows how.
+    if (!fact->values[i] || !dim_is_const(fact->values[i], &value) || onyx_int_wrap(elem, value) != value)
       return NULL;
     onyx_element_from_int(elem, data, i, value);
   }
@@ -65,9 +66,8 @@ static void replace_by_constant(struct folding *f, MlirOperation op, intptr_t r,
 
 static bool has_uses(MlirValue v) { return !mlirOpOperandIsNull(mlirValueGetFirstUse(v)); }
 
-// Results that are shape data. Returns whether all used results are replaced.
-static bool fold_known(struct folding *f, MlirOperation op) {
-  bool all = true;
+// Results that are shape data.
+static void fold_known(struct folding *f, MlirOperation op) {
   for (intptr_t r = 0; r < mlirOperationGetNumResults(op); r++) {
     MlirValue result = mlirOperationGetResult(op, r);
     if (!has_uses(result))
@@ -76,9 +76,7 @@ static bool fold_known(struct folding *f, MlirOperation op) {
     const void *data = known_elements(f, fact);
     if (data)
       replace_by_constant(f, op, r, &fact->type, data);
-    all &= data != NULL;
   }
-  return all;
 }
 
 static bool constant_operands(const op_view *v) {
@@ -108,12 +106,7 @@ static bool evaluate(struct folding *f, op_view *v, const shape_result *results,
   return comp_evaluate(&c, view_scope_arena(f->scope), f->max_steps, data);
 }
 
-// An operator over constants. What cannot be evaluated (a check that fails, too many steps) stays: the
-// compiled model will say so.
-static void fold_operator(struct folding *f, MlirOperation op) {
-  op_view *v = view_from_op(f->scope, op);
-  if (!v || !v->def || !v->def->comprehend || !constant_operands(v))
-    return;
+static void fold_by_evaluation(struct folding *f, MlirOperation op, op_view *v) {
   shape_result *results = ONYX_NEW_ARRAY(view_scope_arena(f->scope), shape_result, v->num_results);
   if (!op_infer(v, results) || !small_results(f, v, results))
     return;
@@ -125,6 +118,18 @@ static void fold_operator(struct folding *f, MlirOperation op) {
       replace_by_constant(f, op, r, &results[r].type, data[r]);
 }
 
+// Over constants the comprehension alone decides: what it cannot do (a check that fails, too many steps)
+// stays, and the compiled model will say so. Else what inference knows counts.
+static void fold_operator(struct folding *f, MlirOperation op) {
+  op_view *v = view_from_op(f->scope, op);
+  if (!v)
+    return;
+  if (v->def && v->def->comprehend && constant_operands(v))
+    fold_by_evaluation(f, op, v);
+  else
+    fold_known(f, op);
+}
+
 static void fold_block(struct folding *f, MlirBlock block) {
   for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);) {
     MlirOperation next = mlirOperationGetNextInBlock(op);
@@ -132,9 +137,7 @@ static void fold_block(struct folding *f, MlirBlock block) {
       for (MlirBlock b = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r)); !mlirBlockIsNull(b);
            b = mlirBlockGetNextInRegion(b))
         fold_block(f, b);
-    bool constant = onnx_is(op, "Constant");
-    if (onnx_schema_of(op) && !constant && mlirOperationGetNumRegions(op) == 0 && mlirxIsPure(op) &&
-        !fold_known(f, op))
+    if (onnx_schema_of(op) && !onnx_is(op, "Constant") && mlirOperationGetNumRegions(op) == 0 && mlirxIsPure(op))
       fold_operator(f, op);
     op = next;
   }
