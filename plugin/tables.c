@@ -27,6 +27,7 @@ MlirxDialect *const mlirxDialects[] = {
 
 const MlirxPassDescriptor *const mlirxPasses[] = {
     &convert_onnx_to_krnl,
+    &convert_onnx_to_linalg,
     &onnx_constprop_pass,
     &onnx_pre_krnl_verify_pass,
     &onnx_set_node_name_pass,

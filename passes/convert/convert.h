@@ -4,6 +4,6 @@
 
 #include "mlirx/mlirx.h"
 
-extern const MlirxPassDescriptor convert_onnx_to_krnl;
+extern const MlirxPassDescriptor convert_onnx_to_krnl, convert_onnx_to_linalg;
 
 #endif // ONYX_PASSES_CONVERT_CONVERT_H
