@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-bool onyx_fail(onyx_error *error, onyx_status code, const char *format, ...) {
+bool onyx_rt_fail(onyx_error *error, onyx_status code, const char *format, ...) {
   if (!error)
     return false;
   memset(error, 0, sizeof *error);

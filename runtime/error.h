@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 // Returns false. Forgets node, op, found and limit of an earlier error.
-bool onyx_fail(onyx_error *error, onyx_status code, const char *format, ...)
+bool onyx_rt_fail(onyx_error *error, onyx_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 // Copies text into a buffer of `size` bytes; a text that is cut ends in "...".

@@ -23,11 +23,11 @@ typedef struct parser {
 } parser;
 
 static bool bad(parser *p, const record *r, const char *what) {
-  return onyx_fail(p->error, ONYX_BAD_MODEL, "manifest line %d (%s): %s", r->number, r->field[0], what);
+  return onyx_rt_fail(p->error, ONYX_BAD_MODEL, "manifest line %d (%s): %s", r->number, r->field[0], what);
 }
 
 static bool no_memory(parser *p) {
-  return onyx_fail(p->error, ONYX_OUT_OF_MEMORY, "no memory for the model's manifest");
+  return onyx_rt_fail(p->error, ONYX_OUT_OF_MEMORY, "no memory for the model's manifest");
 }
 
 static bool read_number(const char *text, int base, uint64_t max, uint64_t *value) {
@@ -199,7 +199,7 @@ static bool make_room(parser *p, const char *text) {
   }
   for (int i = 0; i <= NUM_KINDS; i++)
     if (counts[i] > INT32_MAX)
-      return onyx_fail(p->error, ONYX_BAD_MODEL, "manifest with too many records");
+      return onyx_rt_fail(p->error, ONYX_BAD_MODEL, "manifest with too many records");
   onyx_manifest_data *d = p->data;
   p->in = onyx_pool_alloc(p->pool, counts[IN + 1], sizeof *p->in);
   p->out = onyx_pool_alloc(p->pool, counts[OUT + 1], sizeof *p->out);
@@ -238,7 +238,7 @@ static bool read_line(parser *p, char *line, int number) {
 static bool check_whole(parser *p) {
   onyx_manifest_data *d = p->data;
   if (!d->signature.entry)
-    return onyx_fail(p->error, ONYX_BAD_MODEL, "manifest without an entry");
+    return onyx_rt_fail(p->error, ONYX_BAD_MODEL, "manifest without an entry");
   if (!d->signature.producer)
     d->signature.producer = "";
   const onyx_hidden_list *lists[] = {&d->entry_hidden, &d->init_hidden};
@@ -247,14 +247,14 @@ static bool check_whole(parser *p) {
     for (int i = 0; i < lists[l]->count; i++) {
       const onyx_hidden *h = &lists[l]->items[i];
       if (h->kind == ONYX_HIDDEN_WEIGHTS && (h->number >= d->num_files || !d->files[h->number].name))
-        return onyx_fail(p->error, ONYX_BAD_MODEL, "manifest: no weights file %lld", (long long)h->number);
+        return onyx_rt_fail(p->error, ONYX_BAD_MODEL, "manifest: no weights file %lld", (long long)h->number);
       if (h->kind == ONYX_HIDDEN_CONSTANTS)
         bytes[l] = h->number;
     }
   if (bytes[0] != bytes[1] && bytes[0])
-    return onyx_fail(p->error, ONYX_BAD_MODEL, "manifest: init does not make the constants that the entry reads");
+    return onyx_rt_fail(p->error, ONYX_BAD_MODEL, "manifest: init does not make the constants that the entry reads");
   if (d->init_hidden.count && !d->has_init)
-    return onyx_fail(p->error, ONYX_BAD_MODEL, "manifest: arguments of an init that is not there");
+    return onyx_rt_fail(p->error, ONYX_BAD_MODEL, "manifest: arguments of an init that is not there");
   return true;
 }
 
@@ -275,13 +275,13 @@ bool onyx_manifest_parse(onyx_pool *pool, const char *text, onyx_manifest_data *
       *end++ = 0;
     number++;
     if (number == 1 && strncmp(line, "onyx-model ", 11))
-      return onyx_fail(error, ONYX_BAD_MODEL, "not the manifest of a compiled model");
+      return onyx_rt_fail(error, ONYX_BAD_MODEL, "not the manifest of a compiled model");
     if (!read_line(&p, line, number))
       return false;
     line = end;
   }
   if (!number)
-    return onyx_fail(error, ONYX_BAD_MODEL, "empty manifest");
+    return onyx_rt_fail(error, ONYX_BAD_MODEL, "empty manifest");
   data->signature.num_inputs = (size_t)p.num_in;
   data->signature.num_outputs = (size_t)p.num_out;
   data->signature.inputs = p.in;

@@ -193,9 +193,9 @@ static bool check_status(const onyx_model *m, const int64_t *status, onyx_error 
   char text[256];
   describe_status(text, sizeof text, status);
   if (!node)
-    onyx_fail(error, code, "node %lld: %s", (long long)status[1], text);
+    onyx_rt_fail(error, code, "node %lld: %s", (long long)status[1], text);
   else
-    onyx_fail(error, code, "%.60s \"%.150s\": %s", node->op, node->name, text);
+    onyx_rt_fail(error, code, "%.60s \"%.150s\": %s", node->op, node->name, text);
   if (!error)
     return false;
   error->found = status[2];
@@ -210,7 +210,7 @@ static bool check_status(const onyx_model *m, const int64_t *status, onyx_error 
 //===-- Create ------------------------------------------------------------------------------===//
 
 static bool no_memory(onyx_error *error, const char *what) {
-  return onyx_fail(error, ONYX_OUT_OF_MEMORY, "no memory for %s", what);
+  return onyx_rt_fail(error, ONYX_OUT_OF_MEMORY, "no memory for %s", what);
 }
 
 static void measure(onyx_model *m) {
@@ -232,7 +232,7 @@ static bool check_signature(const onyx_model *m, onyx_error *error) {
     const onyx_parameter *params = out ? sig->outputs : sig->inputs;
     for (size_t i = 0; i < (out ? sig->num_outputs : sig->num_inputs); i++)
       if (params[i].type.kind != ONYX_VALUE_TENSOR)
-        return onyx_fail(error, ONYX_UNSUPPORTED, "%s %zu \"%.100s\": this runtime passes tensors only, not %.150s",
+        return onyx_rt_fail(error, ONYX_UNSUPPORTED, "%s %zu \"%.100s\": this runtime passes tensors only, not %.150s",
                          out ? "output" : "input", i, params[i].name, params[i].text);
   }
   return true;
@@ -274,7 +274,7 @@ static bool alloc_constants(onyx_model *m, onyx_error *error) {
   m->constants_bytes = bytes > 0 ? (size_t)bytes : 1;
   void *block = mmap(NULL, m->constants_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED)
-    return onyx_fail(error, ONYX_OUT_OF_MEMORY, "no memory for %lld bytes of constants", (long long)bytes);
+    return onyx_rt_fail(error, ONYX_OUT_OF_MEMORY, "no memory for %lld bytes of constants", (long long)bytes);
   m->constants = block;
   return true;
 }
@@ -283,7 +283,7 @@ static bool run_init(onyx_model *m, onyx_error *error) {
   if (!m->manifest.has_init)
     return true;
   if (!onyx_init)
-    return onyx_fail(error, ONYX_BAD_MODEL, "the manifest names an init function that is not there");
+    return onyx_rt_fail(error, ONYX_BAD_MODEL, "the manifest names an init function that is not there");
   size_t count = (size_t)m->manifest.init_hidden.count;
   int64_t status[STATUS_WORDS] = {0};
   void **args = calloc(count + 1, sizeof *args);
@@ -304,14 +304,14 @@ static bool read_options(onyx_model *m, const onyx_options *given, onyx_options 
   memset(options, 0, sizeof *options);
   if (given) {
     if (given->size < offsetof(onyx_options, num_threads) + sizeof given->num_threads)
-      return onyx_fail(error, ONYX_BAD_ARGUMENT, "onyx_options.size is %zu, expected sizeof(onyx_options), %zu", given->size,
+      return onyx_rt_fail(error, ONYX_BAD_ARGUMENT, "onyx_options.size is %zu, expected sizeof(onyx_options), %zu", given->size,
                        sizeof *given);
     memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
   }
   if (options->flags & ~(uint32_t)(ONYX_SKIP_VERIFY | ONYX_COPY_WEIGHTS))
-    return onyx_fail(error, ONYX_BAD_ARGUMENT, "onyx_options.flags has unknown bits: 0x%x", options->flags);
+    return onyx_rt_fail(error, ONYX_BAD_ARGUMENT, "onyx_options.flags has unknown bits: 0x%x", options->flags);
   if (options->num_threads < 0)
-    return onyx_fail(error, ONYX_BAD_ARGUMENT, "onyx_options.num_threads is negative: %d", options->num_threads);
+    return onyx_rt_fail(error, ONYX_BAD_ARGUMENT, "onyx_options.num_threads is negative: %d", options->num_threads);
   m->num_threads = options->num_threads;
   return true;
 }
@@ -377,7 +377,7 @@ static bool check_symbol(const onyx_model *m, const onyx_value *in, size_t input
         continue;
       if (in[i].tensor->shape[a] == size)
         return true;
-      return onyx_fail(error, ONYX_BAD_ARGUMENT,
+      return onyx_rt_fail(error, ONYX_BAD_ARGUMENT,
                        "input %zu \"%.100s\": axis %d (%.100s) has size %lld, but axis %d of input %zu \"%.100s\" has %lld", input,
                        params[input].name, axis, name, (long long)size, a, i, params[i].name, (long long)in[i].tensor->shape[a]);
     }
@@ -440,12 +440,12 @@ int onyx_model_run(onyx_model *m, const onyx_value *in, onyx_value *out, onyx_er
   for (size_t i = 0; out && i < sig->num_outputs; i++)
     out[i] = (onyx_value){.kind = ONYX_VALUE_NONE};
   if ((!in && sig->num_inputs) || (!out && sig->num_outputs)) {
-    onyx_fail(error, ONYX_BAD_ARGUMENT, "no inputs or no room for outputs");
+    onyx_rt_fail(error, ONYX_BAD_ARGUMENT, "no inputs or no room for outputs");
     return error->code;
   }
   context *c = context_take(m);
   if (!c) {
-    onyx_fail(error, ONYX_OUT_OF_MEMORY, "no memory for a run (arena of %lld bytes)", (long long)m->arena_bytes);
+    onyx_rt_fail(error, ONYX_OUT_OF_MEMORY, "no memory for a run (arena of %lld bytes)", (long long)m->arena_bytes);
     return error->code;
   }
   if (prepare_inputs(m, c, in, error)) {

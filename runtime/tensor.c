@@ -58,7 +58,7 @@ static bool refuse(const input *in, const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  return onyx_fail(in->error, ONYX_BAD_ARGUMENT, "input %zu \"%.100s\": %s", in->index, in->param->name, text);
+  return onyx_rt_fail(in->error, ONYX_BAD_ARGUMENT, "input %zu \"%.100s\": %s", in->index, in->param->name, text);
 }
 
 static bool check_shape(const input *in, const DLTensor *t) {
@@ -190,7 +190,7 @@ bool onyx_input_prepare(const onyx_parameter *param, size_t index, const onyx_va
   if (count)
     data = prepare_data(&param->type, t, count, bytes, copy);
   if (!data)
-    return onyx_fail(error, ONYX_OUT_OF_MEMORY, "input %zu \"%.100s\": no memory for a copy of %zu bytes", index, param->name,
+    return onyx_rt_fail(error, ONYX_OUT_OF_MEMORY, "input %zu \"%.100s\": no memory for a copy of %zu bytes", index, param->name,
                      bytes);
   onyx_desc_fill(desc, data, t->shape, t->ndim);
   return true;
@@ -208,10 +208,10 @@ static bool check_result(const onyx_parameter *param, size_t index, const int64_
   for (int i = 0; fits && i < type->rank; i++)
     fits = type->dims[i].size < 0 || type->dims[i].size == sizes[i];
   if (!fits)
-    return onyx_fail(error, ONYX_BAD_MODEL, "output %zu \"%.100s\": the model promised %.150s and made shape %s", index,
+    return onyx_rt_fail(error, ONYX_BAD_MODEL, "output %zu \"%.100s\": the model promised %.150s and made shape %s", index,
                      param->name, param->text, found);
   if (*count && !desc[ONYX_DESC_ALIGNED])
-    return onyx_fail(error, ONYX_OUT_OF_MEMORY, "output %zu \"%.100s\": no memory for shape %s", index, param->name, found);
+    return onyx_rt_fail(error, ONYX_OUT_OF_MEMORY, "output %zu \"%.100s\": no memory for shape %s", index, param->name, found);
   return true;
 }
 
@@ -240,5 +240,5 @@ bool onyx_output_take(const onyx_parameter *param, size_t index, int64_t *desc, 
   void *data = result_data(&param->type, desc, count);
   const int64_t *sizes = desc + ONYX_DESC_SIZES;
   return onyx_tensor_own(param->type.dtype, sizes, sizes + rank, rank, data, buffer, value) ||
-         onyx_fail(error, ONYX_OUT_OF_MEMORY, "output %zu \"%.100s\": no memory", index, param->name);
+         onyx_rt_fail(error, ONYX_OUT_OF_MEMORY, "output %zu \"%.100s\": no memory", index, param->name);
 }

@@ -70,11 +70,11 @@ static int open_first(const onyx_weights_search *s, const onyx_weights_file *fil
     if (fd >= 0)
       return fd;
     if (errno != ENOENT && errno != ENOTDIR) {
-      onyx_fail(error, ONYX_BAD_WEIGHTS, "cannot open weights file %s: %s", c->path[i], strerror(errno));
+      onyx_rt_fail(error, ONYX_BAD_WEIGHTS, "cannot open weights file %s: %s", c->path[i], strerror(errno));
       return -1;
     }
   }
-  onyx_fail(error, ONYX_BAD_WEIGHTS, "weights file \"%s\" not found%s%s%s", file->name,
+  onyx_rt_fail(error, ONYX_BAD_WEIGHTS, "weights file \"%s\" not found%s%s%s", file->name,
             c->count ? "; looked for " : "", c->count ? c->path[0] : "",
             s->given ? "" : " and beside the model; --weights or options.weights_dir names another folder");
   return -1;
@@ -85,11 +85,11 @@ static int open_first(const onyx_weights_search *s, const onyx_weights_file *fil
 static bool check_size(int fd, const char *path, const onyx_weights_file *file, onyx_error *error) {
   struct stat st;
   if (fstat(fd, &st))
-    return onyx_fail(error, ONYX_BAD_WEIGHTS, "weights file %s: %s", path, strerror(errno));
+    return onyx_rt_fail(error, ONYX_BAD_WEIGHTS, "weights file %s: %s", path, strerror(errno));
   if (!S_ISREG(st.st_mode))
-    return onyx_fail(error, ONYX_BAD_WEIGHTS, "weights file %s is no regular file", path);
+    return onyx_rt_fail(error, ONYX_BAD_WEIGHTS, "weights file %s is no regular file", path);
   if ((uint64_t)st.st_size != file->size)
-    return onyx_fail(error, ONYX_BAD_WEIGHTS, "weights file %s has %lld bytes, the model was compiled with one of %llu bytes",
+    return onyx_rt_fail(error, ONYX_BAD_WEIGHTS, "weights file %s has %lld bytes, the model was compiled with one of %llu bytes",
                      path, (long long)st.st_size, (unsigned long long)file->size);
   return true;
 }
@@ -98,9 +98,9 @@ static bool check_fingerprint(int fd, const char *path, const onyx_weights_file 
   bool ok;
   uint64_t fingerprint = onyx_fingerprint_fd(fd, file->size, &ok);
   if (!ok)
-    return onyx_fail(error, ONYX_BAD_WEIGHTS, "weights file %s cannot be read", path);
+    return onyx_rt_fail(error, ONYX_BAD_WEIGHTS, "weights file %s cannot be read", path);
   if (fingerprint != file->fingerprint)
-    return onyx_fail(error, ONYX_BAD_WEIGHTS,
+    return onyx_rt_fail(error, ONYX_BAD_WEIGHTS,
                      "weights file %s has fingerprint %016llx, the model was compiled with one of fingerprint %016llx", path,
                      (unsigned long long)fingerprint, (unsigned long long)file->fingerprint);
   return true;
@@ -128,12 +128,12 @@ static bool map(int fd, const char *path, size_t size, uint64_t offset, uint32_t
   void *base = copy ? mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                     : mmap(NULL, length, PROT_READ, MAP_SHARED, fd, (off_t)offset);
   if (base == MAP_FAILED)
-    return onyx_fail(error, errno == ENOMEM ? ONYX_OUT_OF_MEMORY : ONYX_BAD_WEIGHTS, "cannot map weights file %s: %s", path,
+    return onyx_rt_fail(error, errno == ENOMEM ? ONYX_OUT_OF_MEMORY : ONYX_BAD_WEIGHTS, "cannot map weights file %s: %s", path,
                      strerror(errno));
   *w = (onyx_weights){base, length};
   if (copy && !read_into(fd, base, size, offset)) {
     onyx_weights_close(w);
-    return onyx_fail(error, ONYX_BAD_WEIGHTS, "weights file %s cannot be read", path);
+    return onyx_rt_fail(error, ONYX_BAD_WEIGHTS, "weights file %s cannot be read", path);
   }
   if (copy)
     mprotect(base, length, PROT_READ);
@@ -158,7 +158,7 @@ static bool open_file(const onyx_weights_search *search, const onyx_weights_file
 static bool open_embedded(int fd, const onyx_weights_search *search, const onyx_weights_file *file, uint64_t offset,
                           uint64_t size, onyx_weights *weights, onyx_error *error) {
   if (size != file->size)
-    return onyx_fail(error, ONYX_BAD_WEIGHTS, "%s holds %llu bytes of \"%s\", the model was compiled with %llu bytes",
+    return onyx_rt_fail(error, ONYX_BAD_WEIGHTS, "%s holds %llu bytes of \"%s\", the model was compiled with %llu bytes",
                      search->so_path, (unsigned long long)size, file->name, (unsigned long long)file->size);
   if (!map(fd, search->so_path, (size_t)size, offset, search->flags, weights, error))
     return false;
@@ -166,7 +166,7 @@ static bool open_embedded(int fd, const onyx_weights_search *search, const onyx_
   if (fingerprint == file->fingerprint)
     return true;
   onyx_weights_close(weights);
-  return onyx_fail(error, ONYX_BAD_WEIGHTS,
+  return onyx_rt_fail(error, ONYX_BAD_WEIGHTS,
                    "\"%s\" in %s has fingerprint %016llx, the model was compiled with one of fingerprint %016llx", file->name,
                    search->so_path, (unsigned long long)fingerprint, (unsigned long long)file->fingerprint);
 }
