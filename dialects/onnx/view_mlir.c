@@ -26,6 +26,7 @@ struct view_scope {
   weights_cache *weights; // made when the first file is read
   int64_t expand;
   bool map_files, failed;
+  view_scope *known; // what inference found, for a scope that makes code; or NULL
   ptr_map facts;   // value -> onnx_operand
   ptr_map symbols; // value -> value_symbols
   view_symbol *table;
@@ -389,6 +390,39 @@ bool view_has_fact(const view_scope *s, MlirValue value) {
   return ptr_map_get(&s->facts, value.ptr) != NULL;
 }
 
+void view_scope_use(view_scope *code, view_scope *known) { code->known = known; }
+
+// Dims that inference found, and the symbol that stands for each in one op's view.
+struct equal_dims {
+  int count;
+  const dim *known[32], *symbol[32];
+};
+
+static const dim *equal_dim(struct equal_dims *e, const dim *known, const dim *symbol) {
+  for (int i = 0; i < e->count; i++)
+    if (e->known[i] == known)
+      return e->symbol[i];
+  if (e->count < 32) {
+    e->known[e->count] = known;
+    e->symbol[e->count++] = symbol;
+  }
+  return symbol;
+}
+
+static void equate_dims(view_scope *s, struct equal_dims *e, MlirValue value, onnx_operand *o) {
+  if (o->type.kind != ONYX_TYPE_TENSOR || o->type.rank <= 0)
+    return;
+  const onnx_type *known = &view_fact(s->known, value)->type;
+  if (known->kind != ONYX_TYPE_TENSOR || known->rank != o->type.rank)
+    return;
+  const dim **dims = ONYX_NEW_ARRAY(s->arena, const dim *, known->rank);
+  for (int i = 0; i < known->rank; i++)
+    dims[i] = o->type.dims[i]->op == DIM_SYM && known->dims[i]->op != DIM_CONST
+                  ? equal_dim(e, known->dims[i], o->type.dims[i])
+                  : o->type.dims[i];
+  o->type.dims = dims;
+}
+
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
@@ -590,8 +624,12 @@ op_view *view_from_op(view_scope *s, MlirOperation op) {
   v->arena = s->arena;
   v->num_operands = (int)mlirOperationGetNumOperands(op);
   onnx_operand *operands = ONYX_NEW_ARRAY(s->arena, onnx_operand, v->num_operands);
-  for (int i = 0; i < v->num_operands; i++)
+  struct equal_dims equal = {0};
+  for (int i = 0; i < v->num_operands; i++) {
     operands[i] = *view_fact(s, mlirOperationGetOperand(op, i));
+    if (s->known)
+      equate_dims(s, &equal, mlirOperationGetOperand(op, i), &operands[i]);
+  }
   v->operands = operands;
   v->num_results = (int)mlirOperationGetNumResults(op);
   bool *wanted = ONYX_NEW_ARRAY(s->arena, bool, v->num_results);

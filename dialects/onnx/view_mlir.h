@@ -73,6 +73,11 @@ void view_set_fact(view_scope *scope, MlirValue value, const onnx_operand *fact)
 // Any fact at all that was set or made?
 bool view_has_fact(const view_scope *scope, MlirValue value);
 
+// Lets the views of a VIEW_CODE scope use what a VIEW_INFER scope found about the same IR (by
+// infer_function of passes/onnx/infer.h): dims of one op's operands that are equal there are one symbol
+// here, so that no code compares them. `known` has to outlive `code`; NULL ends it.
+void view_scope_use(view_scope *code, view_scope *known);
+
 // Constant data of an elements attribute (dense, splat, #onnx.file, sparse is refused) as an operand:
 // type, data or strings, values if it is small and integer. False after an error at `op` (a file that
 // is missing, too short or not the listed one). data stays NULL for what is too large to expand.
