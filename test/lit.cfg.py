@@ -8,7 +8,7 @@ import onyx_site
 
 config.name = "onyx"
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "CMakeLists.txt", "README.md"]
+config.excludes = ["Inputs", "models", "CMakeLists.txt", "README.md"]
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.test_source_root = os.path.join(onyx_site.SOURCE, "test")
 config.test_exec_root = os.path.join(onyx_site.BUILD, "test", "lit-out")

@@ -38,7 +38,9 @@ def run(command, timeout=120, cwd=None):
 def reason(code, text):
     """One line that says why a command failed: its first error, without the places that differ between machines."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    best = next((line for line in lines if re.search(r"\berror:|mismatch|expected", line)), lines[0] if lines else "")
+    # onyx-compile only names the stage that failed, after the stage's own message.
+    lines = [line for line in lines if not re.match(r"onyx-compile: error: .* failed", line)] or lines
+    best = next((line for line in lines if re.search(r"\berror:", line)), lines[0] if lines else "")
     best = re.sub(r"^\S*?(/[^\s:]+):\d+:\d+: ", "", best)
     best = re.sub(r"(/[\w.@+-]+)+/", "", best)
     if code < 0 or code in (134, 136, 139):
