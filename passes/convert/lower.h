@@ -121,6 +121,8 @@ void lower_block_begin(struct lower_block *b, struct lower_function *f, struct l
 void lower_block_end(struct lower_block *b);
 // memref of a tensor value; made now where it is a constant. Null memref after an error.
 MlirValue lower_value(struct lower_block *b, MlirValue v);
+// A comprehension's table of constants as a global.
+MlirValue lower_table(struct lower_block *b, MlirOperation op, const comp_buffer *table);
 struct lowered *lower_find(struct lower_block *b, MlirValue v);
 // v is memref now. `storage` may be NULL.
 void lower_define(struct lower_block *b, MlirValue v, MlirValue memref, struct storage *storage);

@@ -66,6 +66,13 @@ static MlirValue make_global(struct lower_function *f, MlirOperation op, MlirAtt
   return krnl_build_global(&ir, name, type, value);
 }
 
+MlirValue lower_table(struct lower_block *b, MlirOperation op, const comp_buffer *table) {
+  MlirContext ctx = b->function->lower->ctx;
+  int64_t n = table->dims[0]->value;
+  MlirType type = emit_memref_type(ctx, table->elem, 1, table->dims);
+  return make_global(b->function, op, emit_dense(ctx, table->elem, 1, &n, table->data), type);
+}
+
 static MlirValue lower_constant(struct lower_function *f, MlirOperation op) {
   struct lower *l = f->lower;
   MlirValue none = {NULL};

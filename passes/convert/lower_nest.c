@@ -363,6 +363,10 @@ bool lower_comprehension(struct lower_block *b, struct op_plan *p) {
   if (!make_results(b, p, buffers))
     return false;
   for (int i = c->num_operands + c->num_results; i < c->num_buffers; ++i) {
+    if (c->buffers[i].data) {
+      buffers[i] = lower_table(b, p->op, &c->buffers[i]);
+      continue;
+    }
     struct storage *s; // lives for this op only
     buffers[i] = lower_alloc_dims(b, c->buffers[i].elem, c->buffers[i].rank, c->buffers[i].dims, &s);
     if (mlirValueIsNull(buffers[i])) {

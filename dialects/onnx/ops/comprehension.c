@@ -39,6 +39,16 @@ int comp_temp(comprehension *c, onyx_elem elem, int rank, const dim *const *dims
   return add_buffer(c, elem, rank, dims);
 }
 
+int comp_table(comprehension *c, onyx_elem elem, int64_t n, const void *data) {
+  const dim *extent = dim_const(c->view->dims, n);
+  int table = add_buffer(c, elem, 1, &extent);
+  size_t size = (size_t)n * (size_t)onyx_elem_bytes(elem);
+  void *copy = onyx_arena_alloc(c->view->arena, size);
+  memcpy(copy, data, size);
+  c->buffers[table].data = copy;
+  return table;
+}
+
 // --- expressions
 
 static expr *new_expr(comprehension *c, expr_op op, int type, int num_args, const expr *const *args) {

@@ -121,6 +121,7 @@ typedef struct comp_buffer {
   onyx_elem elem; // temporaries too are ONNX element types
   int rank;
   const dim **dims;
+  const void *data; // a table of constants (see comp_table), row-major in memory form; else NULL
 } comp_buffer;
 
 typedef struct comprehension {
@@ -142,6 +143,9 @@ void comp_init(comprehension *c, op_view *v, const shape_result *results);
 static inline int comp_result(const comprehension *c, int r) { return c->num_operands + r; }
 // A temporary; returns its buffer number.
 int comp_temp(comprehension *c, onyx_elem elem, int rank, const dim *const *dims);
+// A vector of n > 0 constants in memory form (copied), read like any buffer and never written: an
+// operator's tables that come from attributes. Returns its buffer number.
+int comp_table(comprehension *c, onyx_elem elem, int64_t n, const void *data);
 
 // --- expressions; all live in the view's arena
 const expr *expr_int(comprehension *c, int type, int64_t value);

@@ -669,6 +669,9 @@ static bool prepare(evaluator *ev, int64_t max_steps) {
       const void *data = o->type.elem == ONYX_STRING ? (const void *)o->strings : o->data;
       m->data = (void *)(uintptr_t)(ev->inputs ? ev->inputs->data[b] : data);
       m->ready = m->data != NULL;
+    } else if (c->buffers[b].data) {
+      m->data = (void *)(uintptr_t)c->buffers[b].data;
+      m->ready = true;
     } else {
       if (m->elements > max_steps)
         return view_error(c->view, "more steps than allowed");

@@ -37,6 +37,10 @@ typedef struct op_def {
   X(logical) \
   X(loss) \
   X(matmul) \
+  X(ml) \
+  X(ml_label) \
+  X(ml_linear) \
+  X(ml_tree) \
   X(movement) \
   X(normalization) \
   X(pool) \
