@@ -1,4 +1,5 @@
 //===- lower_plan.c - What each op becomes, before anything is emitted --------------===//
+#include "passes/onnx/infer.h"
 #include "passes/convert/lower.h"
 
 #include <stdarg.h>
@@ -302,7 +303,14 @@ void lower_plan_function(struct lower *l, MlirOperation func) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(func, 0));
   check_signature(l, func, block);
   intptr_t first = l->num_plans;
-  plan_block(l, block);
+  // Dims that are equal by what inference knows need no comparison in code.
+  view_scope *known = view_scope_create(func, VIEW_INFER, mlirxPassGetString(l->pass, 0));
+  l->failed |= mlirLogicalResultIsFailure(infer_function(known, func));
+  view_scope_use(l->views, known);
+  if (!l->failed)
+    plan_block(l, block);
+  view_scope_use(l->views, NULL);
+  view_scope_destroy(known);
   if (!l->failed)
     place_hoisted(l, first);
 }
