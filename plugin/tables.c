@@ -35,6 +35,7 @@ const MlirxPassDescriptor *const mlirxPasses[] = {
     &onnx_standard_func_return_pass,
     &convert_krnl_to_affine,
     &convert_krnl_to_llvm,
+    &krnl_plan_memory,
     &lower_krnl_region,
     NULL,
 };
