@@ -20,7 +20,7 @@ static void *grow(op_view *v, void *items, int count, int *capacity, size_t size
 static int add_buffer(comprehension *c, onyx_elem elem, int rank, const dim *const *dims) {
   c->buffers = grow(c->view, c->buffers, c->num_buffers, &c->cap_buffers, sizeof *c->buffers);
   comp_buffer *b = &c->buffers[c->num_buffers];
-  *b = (comp_buffer){elem, rank < 0 ? 0 : rank, ONYX_NEW_ARRAY(c->view->arena, const dim *, rank > 0 ? rank : 1)};
+  *b = (comp_buffer){elem, rank < 0 ? 0 : rank, ONYX_NEW_ARRAY(c->view->arena, const dim *, rank > 0 ? rank : 1), NULL};
   for (int k = 0; k < rank; k++)
     b->dims[k] = dims[k];
   return c->num_buffers++;
