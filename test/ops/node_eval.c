@@ -241,6 +241,9 @@ static int run_case(const char *folder, bool dynamic, run *r, const char **op) {
   *r = (run){.arena = onyx_arena_create(), .dynamic = dynamic};
   r->dims = dim_context_create(r->arena);
   snprintf(path, sizeof path, "%s/model.onnx", folder);
+  struct stat st;
+  if (stat(path, &st) != 0)
+    return stop(r, RUN_SKIP, "model", "not there");
   g_graph *g = graph_read(path, message);
   if (!g)
     return stop(r, RUN_FAIL, "import", message);
@@ -322,6 +325,8 @@ static const char *expected_failure(const char *name) {
       {"test_bernoulli", "random numbers are not NumPy's"},
       {"test_cast_FLOAT_to_BFLOAT16", "the recorded values are truncated; they are rounded since 1.13"},
       {"test_castlike_FLOAT_to_BFLOAT16", "the recorded values are truncated; they are rounded since 1.13"},
+      {"test_qlinearmatmul_2D_int8_float16", "the recorded values wrap; the standard saturates"},
+      {"test_qlinearmatmul_3D_int8_float32", "the recorded values wrap; the standard saturates"},
       {"test_dft_inverse_opset19", "the recorded zeros have an error above the tolerance"},
       {"test_training_dropout", "random numbers are not NumPy's"},
   };

@@ -44,10 +44,12 @@ typedef struct op_def {
   X(movement) \
   X(normalization) \
   X(pool) \
+  X(quantize) \
   X(random) \
   X(recurrent) \
   X(reduce) \
   X(reshape) \
+  X(resize) \
   X(sample) \
   X(shape_ops) \
   X(signal) \
