@@ -191,7 +191,7 @@ static void remember_size(walk *w, size_t index, uint64_t size) {
   if (index >= w->room_sizes) {
     size_t room = w->room_sizes ? w->room_sizes * 2 : 1024;
     uint64_t *sizes = NEW_ARRAY(w->im, uint64_t, room);
-    if (w->num_sizes)
+    if (w->sizes)
       memcpy(sizes, w->sizes, w->room_sizes * sizeof *sizes);
     w->sizes = sizes;
     w->room_sizes = room;
