@@ -3,8 +3,8 @@ came from an ONNX node, without their locations."""
 import re
 import sys
 
-LOCATION = re.compile(r" ?loc\((?:[^()\"]|\"[^\"]*\"|\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\))*\)")
-LONGEST, WIDEST = 40, 150
+LOCATION = re.compile(r"(?: |(?<![\w.]))loc\((?:[^()\"]|\"[^\"]*\"|\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\))*\)")
+LONGEST = 48
 
 
 def statements(lines):
@@ -31,8 +31,7 @@ def main(node, path):
         sys.exit(f"no statement of {node} in {path}")
     indent = min(len(line) - len(line.lstrip()) for line in text if line.strip())
     for line in text[:LONGEST]:
-        line = line[indent:]
-        print("  " + (line if len(line) <= WIDEST else line[:WIDEST - 3] + "..."))
+        print("  " + line[indent:])
     if len(text) > LONGEST:
         print(f"  ... {len(text) - LONGEST} more lines in {path}")
 

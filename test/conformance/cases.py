@@ -65,3 +65,27 @@ def all_cases():
                 raise SystemExit(f"two cases are called {name}: {cases[name].folder} and {folder}")
             cases[name] = Case(folder, model)
     return [cases[name] for name in sorted(cases)]
+
+
+def true_type(case, kind, index, file, folder):
+    """The proto's file, or a copy in folder with the graph's type: onnx 1.12 wrote the bits of bfloat16 as UINT16."""
+    tensor = onnx.TensorProto()
+    with open(file, "rb") as f:
+        data = f.read()
+    try:
+        tensor.ParseFromString(data)
+    except Exception:  # a sequence or optional
+        return file
+    if tensor.data_type != onnx.TensorProto.UINT16:
+        return file
+    model = onnx.ModelProto()
+    with open(case.model, "rb") as f:
+        model.ParseFromString(f.read())
+    values = model.graph.input if kind == "input" else model.graph.output
+    if values[index].type.tensor_type.elem_type != onnx.TensorProto.BFLOAT16:
+        return file
+    tensor.data_type = onnx.TensorProto.BFLOAT16
+    copy = os.path.join(folder, os.path.basename(file))
+    with open(copy, "wb") as f:
+        f.write(tensor.SerializeToString())
+    return copy

@@ -24,12 +24,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 EXPECTED = os.path.join(HERE, "expected-failures.txt")
 
 
-def compare(case, compiled):
+def compare(case, compiled, folder):
     """Runs the compiled case on its inputs; None or (stage, reason)."""
     command = [f"{onyx_test.BIN}/onyx-run", compiled, "--rtol", str(case.rtol), "--atol", str(case.atol)]
     for kind, option in (("input", "--input"), ("output", "--expected-output")):
-        for file in case.protos(kind):
-            command += [option, file]
+        for index, file in enumerate(case.protos(kind)):
+            command += [option, cases.true_type(case, kind, index, file, folder)]
     code, text = onyx_test.run(command, 60)
     if code == 0:
         return None
@@ -52,7 +52,7 @@ def run_case(case, work, options):
     code, text = onyx_test.run([f"{onyx_test.BIN}/onyx-compile", imported, "-o", compiled, f"-O{options.level}"], 120)
     if code:
         return ("compile", onyx_test.reason(code, text))
-    result = compare(case, compiled)
+    result = compare(case, compiled, folder)
     if result is None:
         shutil.rmtree(folder)
     return result

@@ -2,6 +2,7 @@
 import os
 import re
 
+import cases
 import onnx
 import onyx_site
 import onyx_test
@@ -59,7 +60,7 @@ def closing(text, i):
     return len(text) - 1
 
 
-def check_shapes(case, text):
+def check_shapes(case, text, folder):
     """None, or how the inferred result types contradict the expected outputs."""
     types = result_types(text)
     for index, file in enumerate(case.protos("output")):
@@ -69,7 +70,7 @@ def check_shapes(case, text):
         if not match:
             continue  # a sequence or optional
         tensor = onnx.TensorProto()
-        with open(file, "rb") as f:
+        with open(cases.true_type(case, "output", index, file, folder), "rb") as f:
             tensor.ParseFromString(f.read())
         element = ELEMENTS.get(tensor.data_type)
         if element and match[2] != element:
@@ -92,7 +93,7 @@ def until(case, imported, stage, level):
         if code:
             return (name, onyx_test.reason(code, text))
         if name == "shapes":
-            wrong = check_shapes(case, text)
+            wrong = check_shapes(case, text, os.path.dirname(imported))
             if wrong:
                 return ("shapes", wrong)
         if name == stage:
