@@ -84,6 +84,12 @@ str str_format(import *im, const char *format, ...) {
   return (str){p, (size_t)length};
 }
 
+char *str_put(char *to, str s) {
+  if (s.n)
+    memcpy(to, s.p, s.n);
+  return to + s.n;
+}
+
 bool str_eq(str a, str b) { return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0); }
 bool str_is(str a, const char *text) { return str_eq(a, str_of(text)); }
 

@@ -39,6 +39,7 @@ void import_note(import *im, const char *format, ...) __attribute__((format(prin
 str str_copy(import *im, const void *bytes, size_t count);
 str str_of(const char *text); // refers to text
 str str_format(import *im, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *str_put(char *to, str s); // copies the bytes, gives the end; s may be empty
 bool str_eq(str a, str b);
 bool str_is(str a, const char *text);
 // For messages: unprintable bytes as \XX, long names cut.

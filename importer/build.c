@@ -1,6 +1,7 @@
 #include "importer/build.h"
 #include "importer/infer.h"
 #include "importer/order.h"
+#include "importer/specialize.h"
 #include "importer/tensors.h"
 #include "importer/upgrade/upgrade.h"
 
@@ -51,13 +52,10 @@ static str domain_of(builder *b, ProtobufCBinaryData data) {
 // A key that no two functions share: the parts are told apart by their lengths.
 static str function_key(builder *b, str domain, str name, str overload) {
   str head = str_format(b->im, "%zu %zu ", domain.n, name.n);
-  char *key = NEW_ARRAY(b->im, char, head.n + domain.n + name.n + overload.n + 1);
-  memcpy(key, head.p, head.n);
-  memcpy(key + head.n, domain.p, domain.n);
-  memcpy(key + head.n + domain.n, name.p, name.n);
-  if (overload.n)
-    memcpy(key + head.n + domain.n + name.n, overload.p, overload.n);
-  return (str){key, head.n + domain.n + name.n + overload.n};
+  size_t size = head.n + domain.n + name.n + overload.n;
+  char *key = NEW_ARRAY(b->im, char, size + 1);
+  str_put(str_put(str_put(str_put(key, head), domain), name), overload);
+  return (str){key, size};
 }
 
 static const opset_import *read_opsets(builder *b, size_t count,
@@ -419,9 +417,7 @@ static str node_name(builder *b, const scope *s, const Onnx__NodeProto *p) {
     return s->call->name;
   str prefix = s->call->name;
   char *joined = NEW_ARRAY(b->im, char, prefix.n + name.n + 2);
-  memcpy(joined, prefix.p, prefix.n);
-  joined[prefix.n] = '/';
-  memcpy(joined + prefix.n + 1, name.p, name.n);
+  str_put(str_put(str_put(joined, prefix), str_of("/")), name);
   return (str){joined, prefix.n + 1 + name.n};
 }
 
@@ -658,8 +654,25 @@ static void add_inputs(builder *b, scope *s, const Onnx__GraphProto *p) {
       import_fail(b->im, "input '%s' has no type", str_show(b->im, name));
     if (t->sparse)
       import_fail(b->im, "input '%s' is a sparse tensor, which has no form", str_show(b->im, name));
-    add_argument(b, s, name, t);
+    add_argument(b, s, name, specialize_input(b->im, name, t));
   }
+}
+
+// What is known of an output when a fixed dimension was changed by an option.
+static const type *without_sizes(builder *b, const type *t) {
+  if (!t || t->kind != ONYX_TYPE_TENSOR || !t->ranked)
+    return t;
+  type *copy = NEW(b->im, type);
+  *copy = *t;
+  dim *dims = NEW_ARRAY(b->im, dim, (size_t)t->rank + 1);
+  for (int i = 0; i < t->rank; i++)
+    dims[i].size = -1;
+  copy->dims = dims;
+  return copy;
+}
+
+static value *find_in_scope(void *scope_of_main, str name) {
+  return map_get(&((scope *)scope_of_main)->values, name);
 }
 
 // A result that a node of the main graph computes takes the type that its output declares.
@@ -669,6 +682,8 @@ static void apply_declared_outputs(builder *b, graph *g) {
     const type *t = g->out_types[i];
     if (!t)
       continue;
+    if (specialize_changed_shapes(b->im))
+      t = without_sizes(b, t);
     if (!type_same_kind(t, v->type))
       import_fail(b->im, "output '%s' is declared %s, but is %s", str_show(b->im, v->name),
                   type_show(b->im, t), type_show(b->im, v->type));
@@ -693,6 +708,7 @@ model *build_model(import *im) {
   scope s = {.opsets = m->opsets, .num_opsets = m->num_opsets};
   graph *g = m->main = s.into = NEW(im, graph);
   g->name = str_read(p->graph->name);
+  specialize_dims(im, p->graph);
   declare_all(&b, &s, p->graph->n_value_info, p->graph->value_info);
   declare_all(&b, &s, p->graph->n_output, p->graph->output);
   add_initializers(&b, &s, p->graph);
@@ -700,5 +716,6 @@ model *build_model(import *im) {
   build_nodes(&b, &s, p->graph->n_node, p->graph->node);
   finish_outputs(&b, &s, p->graph);
   apply_declared_outputs(&b, g);
+  specialize_cut(im, g, find_in_scope, &s);
   return m;
 }

@@ -56,6 +56,11 @@ struct import {
   FILE *out;            // the text
   str out_temp;         // temporary file that is renamed at the end, empty when written in place
 
+  // What options say of dimensions (specialize.c).
+  map dim_values;       // symbolic name to int64_t
+  map input_shapes;     // input name to type
+  bool shapes_changed;
+
   struct Onnx__ModelProto *proto; // owned through protobuf-c's allocator, which is the arena
   void *piped; // memory of a model read from a pipe
   size_t piped_size;

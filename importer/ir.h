@@ -45,6 +45,7 @@ typedef struct value {
   const tensor *data;  // of a constant
   struct node *def;    // NULL for arguments and initializers
   bool used;
+  bool needed;         // by the outputs of a part (specialize.c)
   bool printed_argument;
   int id;              // number in the text, -1 before
   int result;          // index among def's results

@@ -230,14 +230,18 @@ static uint64_t nested(FILE *out, const tensor *t, int axis, uint64_t i) {
   return i;
 }
 
+void literal_hexadecimal(FILE *out, const unsigned char *bytes, uint64_t size) {
+  static const char digits[] = "0123456789ABCDEF";
+  for (uint64_t i = 0; i < size; i++) {
+    fputc(digits[bytes[i] >> 4], out);
+    fputc(digits[bytes[i] & 15], out);
+  }
+}
+
 // MLIR's own layout in hexadecimal equals ONNX's for elements of whole bytes; bool is packed there.
 static void hexadecimal(FILE *out, const tensor *t) {
-  static const char digits[] = "0123456789ABCDEF";
   fputs("\"0x", out);
-  for (uint64_t i = 0; i < t->size; i++) {
-    fputc(digits[t->bytes[i] >> 4], out);
-    fputc(digits[t->bytes[i] & 15], out);
-  }
+  literal_hexadecimal(out, t->bytes, t->size);
   fputc('"', out);
 }
 

@@ -11,7 +11,12 @@ static const char usage[] =
     "  MODEL.onnx            the model, - for standard input\n"
     "  -o FILE               where the text goes (default: standard output)\n"
     "  --inline-elements N   constants up to N elements stand in the text (default 64)\n"
-    "  --weights FORM        of larger ones: file (default), inline\n"
+    "  --weights FORM        of larger ones: file (default), inline, resource\n"
+    "  --dim NAME=N          size of a symbolic dimension (repeatable)\n"
+    "  --shape INPUT=1,?,3   dimensions of an input (repeatable)\n"
+    "  --batch N             first dimension of every input\n"
+    "  --inputs A,B          import a part: these values become its inputs\n"
+    "  --outputs A,B         and these its outputs\n"
     "  --use-value-info      take shapes of intermediate values from the model\n"
     "  --entry NAME          name of the function (default main_graph)\n"
     "  --docs                keep documentation strings\n"
@@ -21,13 +26,18 @@ static const char usage[] =
     "  --version             the version\n"
     "exit codes: 0 done, 1 the model cannot be imported, 2 wrong usage\n";
 
-enum { INLINE_ELEMENTS = 256, WEIGHTS, USE_VALUE_INFO, ENTRY, DOCS, STATS, VERSION };
+enum { INLINE_ELEMENTS = 256, WEIGHTS, USE_VALUE_INFO, ENTRY, DOCS, STATS, VERSION, DIM, SHAPE, BATCH, INPUTS, OUTPUTS };
 
 static const struct option long_options[] = {
     {"inline-elements", required_argument, NULL, INLINE_ELEMENTS},
     {"weights", required_argument, NULL, WEIGHTS},
     {"use-value-info", no_argument, NULL, USE_VALUE_INFO},
     {"entry", required_argument, NULL, ENTRY},
+    {"dim", required_argument, NULL, DIM},
+    {"shape", required_argument, NULL, SHAPE},
+    {"batch", required_argument, NULL, BATCH},
+    {"inputs", required_argument, NULL, INPUTS},
+    {"outputs", required_argument, NULL, OUTPUTS},
     {"docs", no_argument, NULL, DOCS},
     {"stats", no_argument, NULL, STATS},
     {"quiet", no_argument, NULL, 'q'},
@@ -66,8 +76,10 @@ static void take_option(import_options *o, int option) {
       o->weights = WEIGHTS_FILE;
     else if (strcmp(optarg, "inline") == 0)
       o->weights = WEIGHTS_INLINE;
+    else if (strcmp(optarg, "resource") == 0)
+      o->weights = WEIGHTS_RESOURCE;
     else
-      wrong("--weights takes file or inline, not", optarg);
+      wrong("--weights takes file, inline or resource, not", optarg);
     return;
   case USE_VALUE_INFO:
     o->use_value_info = true;
@@ -76,6 +88,21 @@ static void take_option(import_options *o, int option) {
     if (!*optarg)
       wrong("--entry takes a name, not", optarg);
     o->entry = optarg;
+    return;
+  case DIM:
+    o->dims[o->num_dims++] = optarg;
+    return;
+  case SHAPE:
+    o->shapes[o->num_shapes++] = optarg;
+    return;
+  case BATCH:
+    o->batch = number(optarg, "--batch takes a number, not");
+    return;
+  case INPUTS:
+    o->inputs = optarg;
+    return;
+  case OUTPUTS:
+    o->outputs = optarg;
     return;
   case DOCS:
     o->docs = true;
@@ -97,6 +124,13 @@ static void take_option(import_options *o, int option) {
 int main(int argc, char **argv) {
   import_options o = {.inline_elements = 64, .entry = "main_graph", .batch = -1};
   int option;
+  // An argument is at most one of each.
+  o.dims = calloc((size_t)argc, sizeof *o.dims);
+  o.shapes = calloc((size_t)argc, sizeof *o.shapes);
+  if (!o.dims || !o.shapes) {
+    fputs("onyx-import: out of memory\n", stderr);
+    return 1;
+  }
   argv[0] = (char *)"onyx-import"; // getopt's messages begin with it
   while ((option = getopt_long(argc, argv, "o:qh", long_options, NULL)) != -1)
     take_option(&o, option);
@@ -111,5 +145,7 @@ int main(int argc, char **argv) {
   int failed = onyx_import_run(&o, message);
   if (failed)
     fprintf(stderr, "onyx-import: %s: %s\n", o.input, message);
+  free(o.dims);
+  free(o.shapes);
   return failed;
 }

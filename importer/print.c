@@ -12,10 +12,10 @@
 typedef struct printer {
   import *im;
   FILE *out;
-  int next_id, next_arg, next_resource;
+  int next_id, next_arg;
   int indent;
-  value **resources; // constants that the end of the text carries
-  int num_resources;
+  const tensor **resources; // constants whose bytes the end of the text carries
+  int num_resources, room_resources;
 } printer;
 
 static void line_start(printer *p) {
@@ -25,13 +25,47 @@ static void line_start(printer *p) {
 
 // Constants.
 
-static bool is_inline(const import *im, const tensor *t) {
-  return t->elem == ONYX_STRING || t->count <= (uint64_t)im->options.inline_elements ||
-         im->options.weights == WEIGHTS_INLINE || !t->file;
+static bool is_large(const import *im, const tensor *t) {
+  return t->elem != ONYX_STRING && t->count > (uint64_t)im->options.inline_elements;
+}
+
+// A resource's bytes are MLIR's own, which for bool and narrow types are not ONNX's.
+static bool is_resource(const import *im, const tensor *t) {
+  return im->options.weights == WEIGHTS_RESOURCE && is_large(im, t) && t->elem != ONYX_BOOL &&
+         onyx_elem_bits(t->elem) >= 8;
+}
+
+// dense_resource<..> here, the bytes at the end of the text.
+static void print_resource(printer *p, const tensor *t) {
+  if (p->num_resources == p->room_resources) {
+    p->room_resources = p->room_resources ? p->room_resources * 2 : 16;
+    const tensor **larger = NEW_ARRAY(p->im, const tensor *, (size_t)p->room_resources);
+    if (p->num_resources)
+      memcpy(larger, p->resources, (size_t)p->num_resources * sizeof *larger);
+    p->resources = larger;
+  }
+  fprintf(p->out, "dense_resource<onnx_%d>", p->num_resources);
+  p->resources[p->num_resources++] = t;
+}
+
+static void print_resources(printer *p) {
+  if (p->num_resources == 0)
+    return;
+  fputs("\n{-#\n  dialect_resources: {\n    builtin: {\n", p->out);
+  for (int i = 0; i < p->num_resources; i++) {
+    // The blob begins with its alignment, 64, as four bytes.
+    fprintf(p->out, "      onnx_%d: \"0x40000000", i);
+    literal_hexadecimal(p->out, p->resources[i]->bytes, p->resources[i]->size);
+    fprintf(p->out, "\"%s\n", i + 1 < p->num_resources ? "," : "");
+  }
+  fputs("    }\n  }\n#-}\n", p->out);
 }
 
 static void print_constant(printer *p, const tensor *t) {
-  if (is_inline(p->im, t)) {
+  bool in_file = is_large(p->im, t) && t->file && p->im->options.weights == WEIGHTS_FILE;
+  if (is_resource(p->im, t)) {
+    print_resource(p, t);
+  } else if (!in_file) {
     literal_dense(p->out, t);
   } else {
     fputs("#onnx.file<", p->out);
@@ -470,13 +504,13 @@ void print_model(import *im, const model *m) {
   p.indent = 1;
   print_function(&p, m->main);
   fputs("}\n", p.out);
+  print_resources(&p);
 }
 
 // Places for constants.
 
 static void place(import *im, const tensor *t) {
-  bool large = t->elem != ONYX_STRING && t->count > (uint64_t)im->options.inline_elements;
-  if (!large || im->options.weights != WEIGHTS_FILE)
+  if (!is_large(im, t) || im->options.weights != WEIGHTS_FILE)
     return;
   if (!t->file && output_can_spill(im))
     output_spill(im, (tensor *)t);

@@ -1,5 +1,6 @@
 #include "importer/tensors.h"
 #include "importer/source.h"
+#include "importer/specialize.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -104,7 +105,7 @@ static void read_external(import *im, const Onnx__TensorProto *p, tensor *t, str
                 (unsigned long long)file->size);
   t->file = file;
   t->offset = at;
-  t->bytes = file->map + at;
+  t->bytes = file->map ? file->map + at : NULL;
 }
 
 // A payload that wire.c left in the file.
@@ -199,7 +200,7 @@ static void read_shape(import *im, type *t, const Onnx__TensorShapeProto *shape,
     else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE)
       import_fail(im, "'%s': dimension %zu is %lld", str_show(im, owner), i, (long long)d->dim_value);
     else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM)
-      dims[i].param = str_read(d->dim_param);
+      dims[i] = (dim){specialize_param(im, str_read(d->dim_param)), str_read(d->dim_param)};
   }
   t->ranked = true;
   t->rank = (int)shape->n_dim;
