@@ -527,7 +527,12 @@ static bool tensor_attr(view_scope *s, MlirOperation op, MlirAttribute a, onnx_a
     return false;
   onnx_operand *tensor = ONYX_NEW(s->arena, onnx_operand);
   out->tensor = tensor;
-  return view_constant(s, op, a, tensor);
+  // Code is made of an attribute's values (the nodes of trees), whatever their number.
+  bool map_files = s->map_files;
+  s->map_files |= s->mode == VIEW_CODE;
+  bool ok = view_constant(s, op, a, tensor);
+  s->map_files = map_files;
+  return ok;
 }
 
 static bool type_attr(view_scope *s, MlirAttribute a, onnx_attr *out) {

@@ -34,9 +34,10 @@ static double tensor_number(const onnx_attr *a, int64_t k) {
 
 static bool tensor_of(op_view *v, const char *name, int64_t n, const onnx_attr **out) {
   *out = view_attr(v, name);
-  if (!(*out)->tensor || !(*out)->tensor->data || (*out)->tensor->num_elements != n)
-    return view_error(v, "%s: expected a constant tensor of %" PRId64 " elements", name, n);
-  return true;
+  if (!(*out)->tensor || (*out)->tensor->num_elements != n)
+    return view_error(v, "%s: expected a tensor of %" PRId64 " elements, found %" PRId64, name, n,
+                      (*out)->tensor ? (*out)->tensor->num_elements : 0);
+  return (*out)->tensor->data || view_error(v, "%s: the values are not known", name);
 }
 
 static bool forest_sizes(op_view *v, forest *f) {
@@ -187,6 +188,17 @@ static bool forest_of(op_view *v, forest *f) {
   return true;
 }
 
+// Values that live in files are not read to verify.
+static bool values_known(op_view *v) {
+  static const char *const names[] = {"nodes_modes", "nodes_splits", "leaf_weights", "membership_values"};
+  for (int i = 0; i < 4; i++) {
+    const onnx_operand *t = view_attr(v, names[i])->tensor;
+    if (t && t->num_elements && !t->data)
+      return false;
+  }
+  return true;
+}
+
 static bool verify_tree(op_view *v) {
   forest f;
   int64_t aggregate = view_int(v, "aggregate_function"), post = view_int(v, "post_transform");
@@ -196,7 +208,7 @@ static bool verify_tree(op_view *v) {
     return view_error(v, "aggregate_function: expected 0 to 3, found %" PRId64, aggregate);
   if (post < ML_NONE || post > ML_PROBIT)
     return view_error(v, "post_transform: expected 0 to 4, found %" PRId64, post);
-  return forest_of(v, &f);
+  return !values_known(v) || forest_of(v, &f);
 }
 
 static bool shape_tree(op_view *v, shape_result *results) {
