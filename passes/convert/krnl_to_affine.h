@@ -81,12 +81,24 @@ struct lowering {
   size_t num_running, running_room;
   struct block *arena; // freed at the end
   bool failed;
+
+  // Loops that are to become parallel or vectors once their accesses are lowered carry the attribute
+  // krnl.mark, an index into this.
+  struct loop **marks;
+  size_t num_marks, marks_room;
+
+  // Set in a lowering without schedule (krnl_to_affine_legal.c): the one that has it. Each iterate then
+  // runs its original loops in the order of `with`.
+  struct lowering *scheduled;
+  MlirOperation outermost; // the first loop that such a lowering opens
 };
 void *lowering_alloc(struct lowering *l, size_t size); // zeroed
 struct loop *lowering_find(struct lowering *l, MlirValue value); // NULL: no loop that is known
 
 // Reads define_loops and schedule ops below root. Diagnostics at illegal ones.
 void lowering_collect(struct lowering *l);
+void lowering_push_op(struct lowering *l, MlirOperation op); // to `schedule`
+void lowering_iterate(struct lowering *l, MlirOperation iterate);
 // Lowers the iterates in a block and below.
 void lowering_block(struct lowering *l, MlirBlock block);
 void lowering_free(struct lowering *l);
@@ -110,6 +122,26 @@ void nest_yield(struct ir *body, MlirOperation loop_op, intptr_t n, const MlirVa
 // False after a diagnostic at the schedule op.
 bool nest_unroll(struct lowering *l, MlirOperation loop_op, int64_t factor, MlirOperation schedule_op);
 
+// An affine.for or scf.for without results as affine.parallel or scf.parallel, with the clauses of
+// krnl.parallel.
+void nest_make_parallel(MlirOperation loop_op, MlirOperation schedule_op);
+
+//===----------------------------------------------------------------------===//
+// Legality (krnl_to_affine_legal.c). False after a diagnostic at the schedule op.
+//===----------------------------------------------------------------------===//
+
+// May the n loops of an iterate, in schedule order, run instead of its original loops?
+bool legal_order(struct lowering *l, MlirOperation iterate, struct loop *const *loops, intptr_t n,
+                 struct loop *const *with, intptr_t num_with, bool has_iter_args);
+// Does no dependence run from one iteration of this affine.for to another?
+bool legal_parallel(MlirOperation loop, MlirOperation blame, bool independent);
+bool loop_is_independent(const struct loop *loop); // somebody vouches
+
+//===----------------------------------------------------------------------===//
+// Memory (krnl_to_affine_memory.c)
+//===----------------------------------------------------------------------===//
+
+void lower_access_op(MlirOperation op); // krnl.load or krnl.store
 // Loads, stores, fills, copies, globals below root; false after a diagnostic. `globals` counts up.
 bool lower_memory_ops(MlirOperation root, MlirOperation module);
 

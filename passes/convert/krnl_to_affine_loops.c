@@ -32,6 +32,7 @@ void lowering_free(struct lowering *l) {
   free(l->table);
   free(l->schedule);
   free(l->running);
+  free(l->marks);
 }
 
 static size_t slot_of(const struct lowering *l, MlirValue value) {
@@ -71,7 +72,7 @@ static struct loop *add_loop(struct lowering *l, MlirValue value, MlirOperation 
   return loop;
 }
 
-static void add_schedule(struct lowering *l, MlirOperation op) {
+void lowering_push_op(struct lowering *l, MlirOperation op) {
   if (l->num_schedule == l->schedule_room) {
     l->schedule_room = l->schedule_room ? 2 * l->schedule_room : 32;
     l->schedule = realloc(l->schedule, sizeof(*l->schedule) * l->schedule_room);
@@ -241,7 +242,7 @@ static MlirWalkResult collect_op(MlirOperation op, void *user) {
     collect_marks(l, op);
   else
     return MlirWalkResultAdvance;
-  add_schedule(l, op);
+  lowering_push_op(l, op);
   return MlirWalkResultAdvance;
 }
 
@@ -283,7 +284,8 @@ MlirValue loop_variable(const struct loop *loop) {
 struct nest {
   MlirOperation iterate;
   struct krnl_iterate_view view;
-  struct loop **loops, **with; // in schedule order; the original loops
+  struct loop **loops, **with; // `num` in schedule order; the original loops
+  intptr_t num;
   MlirOperation *ops;
   struct ir *bodies;
 };
@@ -292,15 +294,17 @@ struct nest {
 static bool read_nest(struct lowering *l, MlirOperation op, struct nest *nest) {
   nest->iterate = op;
   nest->view = krnl_iterate_read(op);
-  intptr_t n = nest->view.num_optimized, m = nest->view.num_loops;
+  intptr_t n = nest->view.num_optimized, m = nest->view.num_loops, most = n > m ? n : m;
   nest->loops = lowering_alloc(l, sizeof(struct loop *) * (size_t)(n + 1));
   nest->with = lowering_alloc(l, sizeof(struct loop *) * (size_t)(m + 1));
-  nest->ops = lowering_alloc(l, sizeof(MlirOperation) * (size_t)(n + 1));
-  nest->bodies = lowering_alloc(l, sizeof(struct ir) * (size_t)(n + 1));
+  nest->ops = lowering_alloc(l, sizeof(MlirOperation) * (size_t)(most + 1));
+  nest->bodies = lowering_alloc(l, sizeof(struct ir) * (size_t)(most + 1));
   struct krnl_iterate_bounds *bounds = lowering_alloc(l, sizeof(*bounds) * (size_t)(m + 1));
   krnl_iterate_read_bounds(&nest->view, bounds);
   for (intptr_t i = 0; i < m; ++i) {
     struct loop *loop = lowering_find(l, bounds[i].loop);
+    if (!loop && l->scheduled && lowering_find(l->scheduled, bounds[i].loop))
+      loop = add_loop(l, bounds[i].loop, (MlirOperation){NULL}, LOOP_ORIGINAL);
     if (!loop || loop->kind != LOOP_ORIGINAL) {
       mlirxEmitError(op, "loop %d of 'with': expected a loop of krnl.define_loops", (int)i);
       return false;
@@ -388,7 +392,12 @@ static bool runs_before(struct lowering *l, const struct loop *loop) {
 
 static bool order_nest(struct lowering *l, struct nest *nest) {
   MlirOperation op = nest->iterate;
-  intptr_t n = nest->view.num_optimized;
+  if (l->scheduled) { // as if there were no schedule
+    nest->loops = nest->with;
+    nest->num = nest->view.num_loops;
+    return true;
+  }
+  intptr_t n = nest->num = nest->view.num_optimized;
   for (intptr_t i = 0; i < n; ++i) {
     nest->loops[i] = lowering_find(l, krnl_iterate_optimized(&nest->view, i));
     if (!nest->loops[i]) {
@@ -451,7 +460,7 @@ static void bind_variables(struct lowering *l, struct nest *nest, struct ir *ins
 }
 
 static void resolve_placeholders(struct lowering *l, struct nest *nest, MlirBlock body) {
-  for (intptr_t i = 0; i < nest->view.num_optimized; ++i) {
+  for (intptr_t i = 0; i < nest->num; ++i) {
     struct loop *root = loop_root(nest->loops[i]);
     if (root->placeholder.ptr)
       replace_uses_inside(root->placeholder, loop_variable(root), body);
@@ -493,7 +502,7 @@ static bool open_nest(struct lowering *l, struct nest *nest, struct ir *inside, 
   *inside = ir_before(nest->iterate);
   for (intptr_t i = 0; i < num_inits; ++i)
     values[i] = mlirOperationGetOperand(nest->iterate, nest->view.first_init + i);
-  for (intptr_t i = 0; i < nest->view.num_optimized; ++i) {
+  for (intptr_t i = 0; i < nest->num; ++i) {
     MlirOperation op =
         nest_open(l, inside, nest->loops[i], nest->iterate, num_inits, values, &nest->bodies[i]);
     if (mlirOperationIsNull(op))
@@ -519,7 +528,7 @@ static void move_body(struct nest *nest, struct ir *inside, const MlirValue *val
 
 // The loops' yields from inside out, and what the iterate's results become.
 static void close_nest(struct nest *nest) {
-  intptr_t n = nest->view.num_optimized, num_inits = nest->view.num_inits;
+  intptr_t n = nest->num, num_inits = nest->view.num_inits;
   MlirOperation yield = mlirBlockGetTerminator(nest->view.body);
   MlirValue *values = malloc(sizeof(*values) * (size_t)(num_inits + 1));
   for (intptr_t i = 0; i < num_inits; ++i)
@@ -539,7 +548,7 @@ static bool finish_nest(struct lowering *l, struct nest *nest) {
   bool good = drop_placeholders(l, nest);
   for (intptr_t i = 0; i < nest->view.num_loops; ++i)
     nest->with[i]->bounded_by.ptr = NULL;
-  for (intptr_t i = nest->view.num_optimized - 1; i >= 0; --i) {
+  for (intptr_t i = nest->num - 1; i >= 0; --i) {
     struct loop *loop = nest->loops[i];
     loop->variable.ptr = NULL;
     --l->num_running;
@@ -549,12 +558,162 @@ static bool finish_nest(struct lowering *l, struct nest *nest) {
   return good;
 }
 
+//===----------------------------------------------------------------------===//
+// Chains of iterates with nothing in between
+//===----------------------------------------------------------------------===//
+
+// The one iterate in the body of `op` if all else there is index arithmetic; null otherwise.
+static MlirOperation only_iterate(MlirOperation op) {
+  MlirOperation found = {NULL}, none = {NULL};
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+  MlirOperation end = mlirBlockGetTerminator(body);
+  for (MlirOperation o = mlirBlockGetFirstOperation(body); !mlirOperationEqual(o, end);
+       o = mlirOperationGetNextInBlock(o)) {
+    if (mlirxIsA(o, &krnl_iterate)) {
+      if (!mlirOperationIsNull(found))
+        return none;
+      found = o;
+    } else if (mlirOperationGetNumRegions(o) ||
+               !(mlirxIsPure(o) || mlirxIsA(o, &krnl_get_induction_var_value))) {
+      return none;
+    }
+  }
+  return found;
+}
+
+// Do the two belong to one band: tiles of one loop in both, or one permute over both?
+static bool share_a_band(struct lowering *l, const struct krnl_iterate_view *outer,
+                         const struct krnl_iterate_view *inner) {
+  for (intptr_t i = 0; i < outer->num_optimized; ++i)
+    for (intptr_t j = 0; j < inner->num_optimized; ++j) {
+      struct loop *a = lowering_find(l, krnl_iterate_optimized(outer, i));
+      struct loop *b = lowering_find(l, krnl_iterate_optimized(inner, j));
+      if (a && b && (loop_root(a) == loop_root(b) || (!mlirOperationIsNull(a->permute) &&
+                                                      mlirOperationEqual(a->permute, b->permute))))
+        return true;
+    }
+  return false;
+}
+
+static bool is_defined_in(MlirValue v, MlirBlock block) {
+  return mlirValueIsABlockArgument(v) ? mlirBlockEqual(mlirBlockArgumentGetOwner(v), block)
+                                      : mlirBlockEqual(mlirOperationGetBlock(mlirOpResultGetOwner(v)), block);
+}
+
+static bool may_merge(struct lowering *l, const struct krnl_iterate_view *outer,
+                      const struct krnl_iterate_view *inner) {
+  if (outer->num_inits || inner->num_inits || !share_a_band(l, outer, inner))
+    return false;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(inner->op); ++i)
+    if (is_defined_in(mlirOperationGetOperand(inner->op, i), outer->body))
+      return false;
+  return true;
+}
+
+// The innermost tile of the original loop that `it` runs; null if it runs none.
+static struct loop *innermost_tile(struct lowering *l, const struct krnl_iterate_view *it, MlirValue original) {
+  struct loop *root = lowering_find(l, original), *found = NULL;
+  for (intptr_t i = 0; i < it->num_optimized; ++i) {
+    struct loop *loop = lowering_find(l, krnl_iterate_optimized(it, i));
+    if (loop && loop_root(loop) == root && (!found || must_precede(found, loop)))
+      found = loop;
+  }
+  return found;
+}
+
+// Operands of the merged iterate: both lists of loops, then both lists of bounds.
+static MlirOperation make_merged(const struct krnl_iterate_view *outer, const struct krnl_iterate_view *inner,
+                                 MlirRegion region) {
+  struct ir ir = ir_before(outer->op);
+  const struct krnl_iterate_view *views[] = {outer, inner};
+  intptr_t n = 0, num_maps = 0, total = mlirOperationGetNumOperands(outer->op) + mlirOperationGetNumOperands(inner->op);
+  MlirValue *operands = malloc(sizeof(*operands) * (size_t)(total + 1));
+  MlirAttribute *maps = malloc(sizeof(*maps) * (size_t)(2 * (outer->num_loops + inner->num_loops) + 1));
+  for (int v = 0; v < 2; ++v)
+    for (intptr_t i = 0; i < views[v]->num_optimized; ++i)
+      operands[n++] = mlirOperationGetOperand(views[v]->op, i);
+  for (int v = 0; v < 2; ++v) {
+    MlirAttribute bounds = mlirOperationGetAttributeByName(views[v]->op, ir_str("bounds"));
+    for (intptr_t i = views[v]->num_optimized; i < views[v]->first_init; ++i)
+      operands[n++] = mlirOperationGetOperand(views[v]->op, i);
+    for (intptr_t i = 0; i < 2 * views[v]->num_loops; ++i)
+      maps[num_maps++] = mlirArrayAttrGetElement(bounds, i);
+  }
+  struct ir_attr attrs[] = {
+      {"bounds", mlirArrayAttrGet(ir.ctx, num_maps, maps)},
+      {"num_optimized_loops", ir_i64_attr(ir.ctx, outer->num_optimized + inner->num_optimized)}};
+  MlirOperation op = ir_op(&ir, krnl_iterate.name, n, operands, 0, NULL, 2, attrs, 1, &region);
+  free(operands);
+  free(maps);
+  return op;
+}
+
+// outer(ops, inner(body)) as one iterate whose body is ops and body. A variable of the outer one stays the
+// start of the tile that the outer one runs.
+static MlirOperation merge_two(struct lowering *l, const struct krnl_iterate_view *outer,
+                               const struct krnl_iterate_view *inner) {
+  MlirContext ctx = l->ctx;
+  MlirType index = mlirIndexTypeGet(ctx);
+  MlirLocation loc = loc_of(outer->op);
+  MlirRegion region = mlirRegionCreate();
+  MlirBlock block = mlirBlockCreate(0, NULL, NULL);
+  mlirRegionAppendOwnedBlock(region, block);
+  for (intptr_t i = 0; i < outer->num_loops + inner->num_loops; ++i)
+    mlirBlockAddArgument(block, index, loc);
+  MlirOperation merged = make_merged(outer, inner, region);
+  struct ir at = ir_at_end(block, loc);
+  struct krnl_iterate_bounds *bounds = calloc((size_t)outer->num_loops + 1, sizeof(*bounds));
+  krnl_iterate_read_bounds(outer, bounds);
+  for (intptr_t i = 0; i < outer->num_loops; ++i) {
+    struct loop *tile = innermost_tile(l, outer, bounds[i].loop);
+    MlirValue v = mlirBlockGetArgument(block, i);
+    if (tile && tile->kind != LOOP_ORIGINAL)
+      v = ir_result(ir_op(&at, krnl_get_induction_var_value.name, 1, &tile->value, 1, &index, 0, NULL, 0, NULL), 0);
+    mlirValueReplaceAllUsesOfWith(mlirBlockGetArgument(outer->body, i), v);
+  }
+  free(bounds);
+  for (intptr_t i = 0; i < inner->num_loops; ++i)
+    mlirValueReplaceAllUsesOfWith(mlirBlockGetArgument(inner->body, i),
+                                  mlirBlockGetArgument(block, outer->num_loops + i));
+  MlirOperation end = mlirBlockGetTerminator(outer->body), op = mlirBlockGetFirstOperation(outer->body), next;
+  for (; !mlirOperationEqual(op, end); op = next) {
+    next = mlirOperationGetNextInBlock(op);
+    if (mlirOperationEqual(op, inner->op))
+      continue;
+    mlirOperationRemoveFromParent(op);
+    ir_insert(&at, op);
+  }
+  while (!mlirOperationIsNull(op = mlirBlockGetFirstOperation(inner->body))) {
+    mlirOperationRemoveFromParent(op);
+    ir_insert(&at, op);
+  }
+  // The inner op's body has lost its terminator; it goes with the outer one.
+  mlirOperationDestroy(outer->op);
+  return merged;
+}
+
+static MlirOperation merge_chain(struct lowering *l, MlirOperation op) {
+  for (;;) {
+    struct krnl_iterate_view outer = krnl_iterate_read(op);
+    MlirOperation inside = only_iterate(op);
+    if (mlirOperationIsNull(inside))
+      return op;
+    struct krnl_iterate_view inner = krnl_iterate_read(inside);
+    if (!may_merge(l, &outer, &inner))
+      return op;
+    op = merge_two(l, &outer, &inner);
+  }
+}
+
 static void lower_range(struct lowering *l, MlirOperation op, MlirOperation end);
 
-static void lower_iterate(struct lowering *l, MlirOperation op) {
+void lowering_iterate(struct lowering *l, MlirOperation op) {
   struct nest nest = {0};
   struct ir inside;
-  if (!read_nest(l, op, &nest) || !order_nest(l, &nest)) {
+  if (!l->scheduled)
+    op = merge_chain(l, op);
+  if (!read_nest(l, op, &nest) || !order_nest(l, &nest) ||
+      !legal_order(l, op, nest.loops, nest.num, nest.with, nest.view.num_loops, nest.view.num_inits > 0)) {
     l->failed = true;
     return;
   }
@@ -570,7 +729,7 @@ static void lower_iterate(struct lowering *l, MlirOperation op) {
   move_body(&nest, &inside, values);
   resolve_placeholders(l, &nest, inside.block);
   close_nest(&nest);
-  if (nest.view.num_optimized)
+  if (nest.num)
     lowering_block(l, inside.block);
   else if (!is_empty)
     lower_range(l, first, end);
@@ -578,7 +737,25 @@ static void lower_iterate(struct lowering *l, MlirOperation op) {
     l->failed = true;
 }
 
+// Without a schedule a loop's variable is its original's if the loop is one of single steps; a tile's start
+// is left as a value that nobody knows.
+static void plain_get_iv(struct lowering *l, MlirOperation op) {
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
+    struct loop *loop = lowering_find(l->scheduled, mlirOperationGetOperand(op, i));
+    if (!loop)
+      continue;
+    struct loop *own = lowering_find(l, loop_root(loop)->value);
+    MlirValue v = own ? own->variable : loop_variable(loop);
+    if (v.ptr && (!own || loop_step(loop) == 1))
+      mlirValueReplaceAllUsesOfWith(ir_result(op, i), v);
+  }
+}
+
 static void lower_get_iv(struct lowering *l, MlirOperation op) {
+  if (l->scheduled) {
+    plain_get_iv(l, op);
+    return;
+  }
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
     struct loop *loop = lowering_find(l, mlirOperationGetOperand(op, i));
     if (loop && loop->placeholder.ptr && mlirValueEqual(loop->placeholder, ir_result(op, i)))
@@ -599,7 +776,7 @@ static void lower_range(struct lowering *l, MlirOperation op, MlirOperation end)
     MlirOperation next = mlirOperationGetNextInBlock(op);
     const MlirxOp *d = mlirxOperationGetDescriptor(op);
     if (d == &krnl_iterate) {
-      lower_iterate(l, op);
+      lowering_iterate(l, op);
     } else if (d == &krnl_get_induction_var_value) {
       lower_get_iv(l, op);
     } else {

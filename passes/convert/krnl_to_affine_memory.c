@@ -82,6 +82,8 @@ static void lower_access(MlirOperation op, intptr_t first) {
   mlirOperationDestroy(op);
 }
 
+void lower_access_op(MlirOperation op) { lower_access(op, mlirxIsA(op, &krnl_load) ? 1 : 2); }
+
 static void lower_prefetch(MlirOperation op) {
   struct ir ir = ir_before(op);
   struct affine_list list;

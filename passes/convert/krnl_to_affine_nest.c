@@ -83,56 +83,6 @@ static MlirValue extreme(struct ir *ir, const struct bound *bounds, int n, const
   return value;
 }
 
-static MlirOperation one_block_op(struct ir *ir, const char *name, intptr_t n, const MlirValue *operands,
-                                  intptr_t num_attrs, const struct ir_attr *attrs, const char *terminator,
-                                  struct ir *body) {
-  MlirType index = ir_index_type(ir);
-  MlirRegion region = mlirRegionCreate();
-  MlirBlock block = mlirBlockCreate(1, &index, &ir->loc);
-  mlirRegionAppendOwnedBlock(region, block);
-  MlirOperation op = ir_op(ir, name, n, operands, 0, NULL, num_attrs, attrs, 1, &region);
-  *body = ir_at_end(block, ir->loc);
-  body->before = ir_op(body, terminator, 0, NULL, 0, NULL, 0, NULL, 0, NULL);
-  return op;
-}
-
-// All results of a map are one group: the bound of the one variable.
-static MlirAttribute one_group(MlirContext ctx, MlirAffineMap map) {
-  int64_t one = 1;
-  int32_t n = (int32_t)mlirAffineMapGetNumResults(map);
-  MlirType type = mlirRankedTensorTypeGet(1, &one, mlirIntegerTypeGet(ctx, 32), mlirAttributeGetNull());
-  return mlirDenseElementsAttrInt32Get(type, 1, &n);
-}
-
-static MlirOperation affine_parallel(struct ir *ir, const struct affine_list *lower,
-                                     const struct affine_list *upper, int64_t step, struct ir *body) {
-  MlirContext ctx = ir->ctx;
-  MlirAffineMap maps[] = {affine_list_map(lower), affine_list_map(upper)};
-  MlirValue *first = affine_list_operands(lower), *rest = affine_list_operands(upper);
-  intptr_t m = affine_list_num_operands(lower), n = affine_list_num_operands(upper);
-  first = realloc(first, sizeof(*first) * (size_t)(m + n + 1));
-  for (intptr_t i = 0; i < n; ++i)
-    first[m + i] = rest[i];
-  struct ir_attr attrs[] = {{"reductions", mlirArrayAttrGet(ctx, 0, NULL)},
-                            {"lowerBoundsMap", mlirAffineMapAttrGet(maps[0])},
-                            {"lowerBoundsGroups", one_group(ctx, maps[0])},
-                            {"upperBoundsMap", mlirAffineMapAttrGet(maps[1])},
-                            {"upperBoundsGroups", one_group(ctx, maps[1])},
-                            {"steps", ir_i64_array_attr(ctx, 1, &step)}};
-  MlirOperation op = one_block_op(ir, "affine.parallel", m + n, first, 6, attrs, "affine.yield", body);
-  free(first);
-  free(rest);
-  return op;
-}
-
-static MlirOperation scf_parallel(struct ir *ir, MlirValue lower, MlirValue upper, MlirValue step,
-                                  struct ir *body) {
-  MlirValue operands[] = {lower, upper, step};
-  int32_t segments[] = {1, 1, 1, 0};
-  struct ir_attr attr = {"operandSegmentSizes", mlirDenseI32ArrayGet(ir->ctx, 4, segments)};
-  return one_block_op(ir, "scf.parallel", 3, operands, 1, &attr, "scf.reduce", body);
-}
-
 static MlirOperation open_affine(struct ir *ir, const struct affine_list *lower, const struct affine_list *upper,
                                  int64_t step, intptr_t num_inits, const MlirValue *inits, struct ir *body) {
   MlirValue *low = affine_list_operands(lower), *high = affine_list_operands(upper);
@@ -144,23 +94,21 @@ static MlirOperation open_affine(struct ir *ir, const struct affine_list *lower,
   return op;
 }
 
-// The clauses of krnl.parallel stay on the loop for what makes threads of it.
-static void copy_clauses(struct lowering *l, MlirOperation schedule, MlirOperation op) {
-  MlirAttribute bind = mlirOperationGetAttributeByName(schedule, ir_str("proc_bind"));
-  if (!mlirAttributeIsNull(bind))
-    mlirOperationSetDiscardableAttributeByName(op, ir_str("krnl.proc_bind"), bind);
-  intptr_t last = mlirOperationGetNumOperands(schedule) - 1;
-  MlirValue threads = mlirOperationGetOperand(schedule, last);
-  int64_t n;
-  if (!krnl_is_loop(mlirValueGetType(threads)) && ir_constant_int(threads, &n))
-    mlirOperationSetDiscardableAttributeByName(op, ir_str("krnl.num_threads"), ir_i64_attr(l->ctx, n));
+// What is to happen to the loop once its accesses are lowered.
+static void mark(struct lowering *l, struct loop *loop, MlirOperation op) {
+  if (l->num_marks == l->marks_room) {
+    l->marks_room = l->marks_room ? 2 * l->marks_room : 16;
+    l->marks = realloc(l->marks, sizeof(struct loop *) * l->marks_room);
+  }
+  mlirOperationSetDiscardableAttributeByName(op, ir_str("krnl.mark"), ir_i64_attr(l->ctx, (int64_t)l->num_marks));
+  l->marks[l->num_marks++] = loop;
 }
 
 MlirOperation nest_open(struct lowering *l, struct ir *ir, struct loop *loop, MlirOperation iterate,
                         intptr_t num_inits, const MlirValue *inits, struct ir *body) {
   MlirOperation op = {NULL};
-  bool parallel = !mlirOperationIsNull(loop->parallel);
-  if (parallel && num_inits) {
+  bool marked = !mlirOperationIsNull(loop->parallel) || !mlirOperationIsNull(loop->vectorize);
+  if (!mlirOperationIsNull(loop->parallel) && num_inits) {
     mlirxEmitErrorWithNote(loop->parallel, mlirOperationGetLocation(iterate), "the iterate with iter_args",
                            "a loop that carries iter_args cannot be parallel");
     return op;
@@ -172,19 +120,18 @@ MlirOperation nest_open(struct lowering *l, struct ir *ir, struct loop *loop, Ml
   bool affine = affine_list_add_map(&lower, low.map, low.operands);
   for (int i = 0; i < n && affine; ++i)
     affine = affine_list_add_map(&upper, uppers[i].map, uppers[i].operands);
-  if (affine && parallel) {
-    op = affine_parallel(ir, &lower, &upper, step, body);
-  } else if (affine) {
+  if (affine) {
     op = open_affine(ir, &lower, &upper, step, num_inits, inits, body);
   } else {
     MlirValue from = extreme(ir, &low, 1, "arith.maxsi"), to = extreme(ir, uppers, n, "arith.minsi");
-    MlirValue by = ir_index(ir, step);
-    op = parallel ? scf_parallel(ir, from, to, by, body) : ir_for(ir, from, to, by, num_inits, inits, body);
+    op = ir_for(ir, from, to, ir_index(ir, step), num_inits, inits, body);
   }
   affine_list_free(&lower);
   affine_list_free(&upper);
-  if (parallel)
-    copy_clauses(l, loop->parallel, op);
+  if (marked)
+    mark(l, loop, op);
+  if (mlirOperationIsNull(l->outermost))
+    l->outermost = op;
   loop->variable = ir_arg(body, 0);
   return op;
 }
@@ -531,4 +478,84 @@ bool nest_unroll(struct lowering *l, MlirOperation loop_op, int64_t factor, Mlir
     return false;
   }
   return unroll_fully(loop_op, schedule_op);
+}
+
+//===----------------------------------------------------------------------===//
+// Parallel loops
+//===----------------------------------------------------------------------===//
+
+static MlirOperation one_block_op(struct ir *ir, const char *name, intptr_t n, const MlirValue *operands,
+                                  intptr_t num_attrs, const struct ir_attr *attrs, const char *terminator,
+                                  struct ir *body) {
+  MlirType index = ir_index_type(ir);
+  MlirRegion region = mlirRegionCreate();
+  MlirBlock block = mlirBlockCreate(1, &index, &ir->loc);
+  mlirRegionAppendOwnedBlock(region, block);
+  MlirOperation op = ir_op(ir, name, n, operands, 0, NULL, num_attrs, attrs, 1, &region);
+  *body = ir_at_end(block, ir->loc);
+  body->before = ir_op(body, terminator, 0, NULL, 0, NULL, 0, NULL, 0, NULL);
+  return op;
+}
+
+// All results of a map are one group: the bound of the one variable.
+static MlirAttribute one_group(MlirContext ctx, MlirAffineMap map) {
+  int64_t one = 1;
+  int32_t n = (int32_t)mlirAffineMapGetNumResults(map);
+  MlirType type = mlirRankedTensorTypeGet(1, &one, mlirIntegerTypeGet(ctx, 32), mlirAttributeGetNull());
+  return mlirDenseElementsAttrInt32Get(type, 1, &n);
+}
+
+static MlirOperation affine_parallel(struct ir *ir, const struct affine_loop *loop, struct ir *body) {
+  MlirContext ctx = ir->ctx;
+  intptr_t n = mlirAffineMapGetNumInputs(loop->lower) + mlirAffineMapGetNumInputs(loop->upper);
+  struct ir_attr attrs[] = {{"reductions", mlirArrayAttrGet(ctx, 0, NULL)},
+                            {"lowerBoundsMap", mlirAffineMapAttrGet(loop->lower)},
+                            {"lowerBoundsGroups", one_group(ctx, loop->lower)},
+                            {"upperBoundsMap", mlirAffineMapAttrGet(loop->upper)},
+                            {"upperBoundsGroups", one_group(ctx, loop->upper)},
+                            {"steps", ir_i64_array_attr(ctx, 1, &loop->step)}};
+  return one_block_op(ir, "affine.parallel", n, loop->lower_operands, 6, attrs, "affine.yield", body);
+}
+
+static MlirOperation scf_parallel(struct ir *ir, MlirValue lower, MlirValue upper, MlirValue step,
+                                  struct ir *body) {
+  MlirValue operands[] = {lower, upper, step};
+  int32_t segments[] = {1, 1, 1, 0};
+  struct ir_attr attr = {"operandSegmentSizes", mlirDenseI32ArrayGet(ir->ctx, 4, segments)};
+  return one_block_op(ir, "scf.parallel", 3, operands, 1, &attr, "scf.reduce", body);
+}
+
+// The clauses of krnl.parallel stay on the loop for what makes threads of it.
+static void copy_clauses(MlirOperation schedule, MlirOperation op) {
+  MlirContext ctx = mlirOperationGetContext(op);
+  MlirAttribute bind = mlirOperationGetAttributeByName(schedule, ir_str("proc_bind"));
+  if (!mlirAttributeIsNull(bind))
+    mlirOperationSetDiscardableAttributeByName(op, ir_str("krnl.proc_bind"), bind);
+  intptr_t last = mlirOperationGetNumOperands(schedule) - 1;
+  MlirValue threads = mlirOperationGetOperand(schedule, last);
+  int64_t n;
+  if (!krnl_is_loop(mlirValueGetType(threads)) && ir_constant_int(threads, &n))
+    mlirOperationSetDiscardableAttributeByName(op, ir_str("krnl.num_threads"), ir_i64_attr(ctx, n));
+}
+
+void nest_make_parallel(MlirOperation loop_op, MlirOperation schedule_op) {
+  struct ir ir = ir_before(loop_op), body;
+  MlirOperation op;
+  if (ir_is(loop_op, "affine.for")) {
+    struct affine_loop loop = read_affine_for(loop_op);
+    op = affine_parallel(&ir, &loop, &body);
+    affine_loop_free(&loop);
+  } else {
+    op = scf_parallel(&ir, mlirOperationGetOperand(loop_op, 0), mlirOperationGetOperand(loop_op, 1),
+                      mlirOperationGetOperand(loop_op, 2), &body);
+  }
+  MlirBlock old = body_of(loop_op);
+  MlirOperation end = mlirBlockGetTerminator(old), inner;
+  mlirValueReplaceAllUsesOfWith(mlirBlockGetArgument(old, 0), ir_arg(&body, 0));
+  while (!mlirOperationEqual(inner = mlirBlockGetFirstOperation(old), end)) {
+    mlirOperationRemoveFromParent(inner);
+    ir_insert(&body, inner);
+  }
+  copy_clauses(schedule_op, op);
+  mlirOperationDestroy(loop_op);
 }

@@ -32,13 +32,13 @@ func.func @show(%m: memref<6x7xi64>) {
 
 // Tiles of 4 x 3 over 6 x 7: rows 0-3 of columns 0-2, then of columns 3-5, then of column 6; then rows 4-5.
 func.func @tiles(%count: memref<1xi64>, %m: memref<6x7xi64>, %n: index) {
-  %l:2 = krnl.define_loops 2
+  %l:2 = krnl.define_loops 2 {krnl.independent}
   %ib, %il = krnl.block %l#0 4 : (!krnl.loop) -> (!krnl.loop, !krnl.loop)
   %jb, %jl = krnl.block %l#1 3 : (!krnl.loop) -> (!krnl.loop, !krnl.loop)
   krnl.permute(%ib, %il, %jb, %jl) [0, 2, 1, 3] : !krnl.loop, !krnl.loop, !krnl.loop, !krnl.loop
   krnl.iterate(%ib, %il, %jb, %jl) with (%l#0 -> %i = 0 to 6, %l#1 -> %j = 0 to %n) {
     func.call @visit(%count, %m, %i, %j) : (memref<1xi64>, memref<6x7xi64>, index, index) -> ()
-  } {krnl.independent}
+  }
   return
 }
 // CHECK: 0, 1, 2, 12, 13, 14, 24,
