@@ -120,7 +120,8 @@ static op_view *view_of(run *r, const g_node *n, const g_graph *g) {
 
 // --- one node
 
-static bool store_results(run *r, const g_node *n, const shape_result *shapes, void **data) {
+// dims: extents of results that inference left open, or NULL.
+static bool store_results(run *r, const g_node *n, const shape_result *shapes, void **data, int64_t **dims) {
   for (int i = 0; i < n->num_out; i++) {
     if (n->out[i] < 0)
       continue;
@@ -131,7 +132,9 @@ static bool store_results(run *r, const g_node *n, const shape_result *shapes, v
     *t = (g_tensor){.elem = type->elem, .rank = type->rank, .count = 1};
     t->dims = ONYX_NEW_ARRAY(r->arena, int64_t, type->rank + 1);
     for (int k = 0; k < type->rank; k++) {
-      if (!dim_eval(type->dims[k], symbol_value, r, &t->dims[k]))
+      if (dims && dim_has_unknown(type->dims[k]))
+        t->dims[k] = dims[i][k];
+      else if (!dim_eval(type->dims[k], symbol_value, r, &t->dims[k]))
         return stop(r, data ? RUN_FAIL : RUN_SKIP, n->row->name, "a size was not inferred");
       t->count *= t->dims[k];
     }
@@ -168,11 +171,11 @@ static bool run_node(run *r, const g_node *n, const g_graph *g, bool *computed) 
   if (!op_infer(v, shapes))
     return stop(r, RUN_FAIL, n->row->name, v->error);
   if (!v->def->comprehend)
-    return store_results(r, n, shapes, NULL);
+    return store_results(r, n, shapes, NULL, NULL);
   comprehension c;
   comp_init(&c, v, shapes);
   if (!v->def->comprehend(v, shapes, &c))
-    return r->dynamic && store_results(r, n, shapes, NULL)
+    return r->dynamic && store_results(r, n, shapes, NULL, NULL)
                ? true
                : stop(r, r->dynamic ? RUN_SKIP : RUN_FAIL, n->row->name, v->error);
   const void **data = ONYX_NEW_ARRAY(r->arena, const void *, n->num_in + 1);
@@ -182,11 +185,12 @@ static bool run_node(run *r, const g_node *n, const g_graph *g, bool *computed) 
       data[i] = t->strings ? (const void *)t->strings : t->data;
     }
   void **results = ONYX_NEW_ARRAY(r->arena, void *, n->num_out + 1);
-  comp_inputs inputs = {data, symbol_value, r};
-  if (!comp_evaluate_with(&c, r->arena, MAX_STEPS, r->dynamic ? &inputs : NULL, results))
+  int64_t **dims = ONYX_NEW_ARRAY(r->arena, int64_t *, n->num_out + 1);
+  comp_inputs inputs = {data, symbol_value, r, dims};
+  if (!comp_evaluate_with(&c, r->arena, MAX_STEPS, &inputs, results))
     return stop(r, RUN_FAIL, n->row->name, v->error);
   *computed = true;
-  return store_results(r, n, shapes, results);
+  return store_results(r, n, shapes, results, dims);
 }
 
 // --- comparison: the tolerances of the standard's own runner

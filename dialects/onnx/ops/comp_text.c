@@ -127,8 +127,12 @@ char *comp_text(onyx_arena *arena, const comprehension *c) {
   }
   if (c->alias_of >= 0)
     fprintf(t.out, "alias of b%d\n", c->alias_of);
-  for (int s = 0; s < c->num_stages; s++)
+  for (int s = 0; s < c->num_stages; s++) {
+    for (int k = 0; k < c->num_late; k++)
+      if (c->late[k].stages == s)
+        fprintf(t.out, "%s = b%d\n", dim_string(&t, c->late[k].symbol), c->late[k].buffer);
     print_stage(&t, &c->stages[s]);
+  }
   fclose(t.out);
   char *copy = onyx_arena_printf(arena, "%s", bytes ? bytes : "");
   free(bytes);

@@ -39,6 +39,17 @@ int comp_temp(comprehension *c, onyx_elem elem, int rank, const dim *const *dims
   return add_buffer(c, elem, rank, dims);
 }
 
+const dim *comp_late_size(comprehension *c, int buffer) {
+  assert(c->buffers[buffer].rank == 0 && c->buffers[buffer].elem == ONYX_I64);
+  c->late = grow(c->view, c->late, c->num_late, &c->cap_late, sizeof *c->late);
+  c->late[c->num_late] = (comp_late){dim_late_symbol(c->view->dims), buffer, c->num_stages};
+  return c->late[c->num_late++].symbol;
+}
+
+void comp_set_extent(comprehension *c, int r, int axis, const dim *extent) {
+  c->buffers[comp_result(c, r)].dims[axis] = extent;
+}
+
 int comp_table(comprehension *c, onyx_elem elem, int64_t n, const void *data) {
   const dim *extent = dim_const(c->view->dims, n);
   int table = add_buffer(c, elem, 1, &extent);

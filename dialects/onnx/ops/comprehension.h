@@ -124,6 +124,13 @@ typedef struct comp_buffer {
   const void *data; // a table of constants (see comp_table), row-major in memory form; else NULL
 } comp_buffer;
 
+// A size that is known when the first `stages` stages have run: element of the rank-0 i64 temporary
+// `buffer`, made >= 0. `symbol` stands for it in the dims of buffers and loops that come after.
+typedef struct comp_late {
+  const dim *symbol;
+  int buffer, stages;
+} comp_late;
+
 typedef struct comprehension {
   op_view *view;
   int num_operands, num_results;
@@ -136,6 +143,11 @@ typedef struct comprehension {
   // Alias: the op only renames storage: result 0 has the elements of operand `alias_of` in the same
   // order (Reshape, Squeeze, Identity, ...); no stages then. -1: none.
   int alias_of;
+  // Data-dependent sizes (NonZero, Compress, Unique, ..). The dims of a result's buffer may then differ
+  // from what inference says: where it says DIM_UNKNOWN they hold a late symbol. Such a buffer is
+  // allocated when its sizes are known, and no earlier stage touches it.
+  int num_late, cap_late;
+  comp_late *late;
 } comprehension;
 
 // Starts c: operands and results of v as buffers.
@@ -143,6 +155,10 @@ void comp_init(comprehension *c, op_view *v, const shape_result *results);
 static inline int comp_result(const comprehension *c, int r) { return c->num_operands + r; }
 // A temporary; returns its buffer number.
 int comp_temp(comprehension *c, onyx_elem elem, int rank, const dim *const *dims);
+// Makes the value that the stages so far leave in a rank-0 i64 temporary a size; returns its symbol.
+const dim *comp_late_size(comprehension *c, int buffer);
+// Sets the extent of a result's axis, which inference could not know.
+void comp_set_extent(comprehension *c, int r, int axis, const dim *extent);
 // A vector of n > 0 constants in memory form (copied), read like any buffer and never written: an
 // operator's tables that come from attributes. Returns its buffer number.
 int comp_table(comprehension *c, onyx_elem elem, int64_t n, const void *data);
@@ -221,6 +237,7 @@ typedef struct comp_inputs {
   const void *const *data;
   int64_t (*symbol)(int64_t sym, void *user);
   void *user;
+  int64_t **result_dims; // may be NULL; else an entry a result, filled with its extents (in the arena)
 } comp_inputs;
 bool comp_evaluate_with(const comprehension *c, onyx_arena *arena, int64_t max_steps, const comp_inputs *inputs,
                         void **results);

@@ -214,6 +214,8 @@ const dim *dim_unknown_extent(dim_context *ctx) {
   return d;
 }
 
+const dim *dim_late_symbol(dim_context *ctx) { return dim_sym_extent(ctx, INT64_MIN + ctx->unknowns++); }
+
 void dim_bounds(const dim_context *ctx, const dim *d, int64_t *lo, int64_t *hi) {
   bounds b = bounds_of(ctx, d);
   *lo = b.lo;

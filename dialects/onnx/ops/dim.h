@@ -53,6 +53,10 @@ const dim *dim_unknown(dim_context *ctx); // a new one each time
 // this before anything else uses them, so that clamps of them fold.
 const dim *dim_sym_extent(dim_context *ctx, int64_t symbol);
 const dim *dim_unknown_extent(dim_context *ctx);
+// A symbol that no adapter made: it stands for a size that a comprehension computes (see comp_late_size).
+// Its number is below DIM_LATE.
+#define DIM_LATE (INT64_MIN / 2)
+const dim *dim_late_symbol(dim_context *ctx);
 // An interval that d lies in; INT64_MIN and INT64_MAX where an end is not known.
 void dim_bounds(const dim_context *ctx, const dim *d, int64_t *lo, int64_t *hi);
 const dim *dim_add(dim_context *ctx, const dim *a, const dim *b);

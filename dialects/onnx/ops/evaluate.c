@@ -47,6 +47,8 @@ typedef struct program {
   const expr **code;
 } program;
 
+#define MAX_LATE 16
+
 typedef struct evaluator {
   const comprehension *c;
   const comp_inputs *inputs; // NULL: all is constant
@@ -57,6 +59,8 @@ typedef struct evaluator {
   int64_t extents[ONYX_MAX_RANK * 2];
   int64_t *budget; // steps left
   value accs[32];
+  int stages_run;
+  int64_t late[MAX_LATE]; // values of late sizes
   const comp_stage *stage;
   int outer;            // loops that are no reductions
   bool reduces;         // the reduction loops run at least once
@@ -68,8 +72,29 @@ typedef struct evaluator {
 
 static void fail(evaluator *ev) { ev->failed = true; }
 
+// A late symbol has the value that its buffer holds now; others are the caller's.
+static int64_t symbol_value(int64_t sym, void *user) {
+  const evaluator *ev = user;
+  for (int k = 0; k < ev->c->num_late; k++)
+    if (ev->c->late[k].symbol->value == sym)
+      return ev->late[k];
+  return ev->inputs && ev->inputs->symbol ? ev->inputs->symbol(sym, ev->inputs->user) : 0;
+}
+
+// Whether every symbol of d has a value now.
+static bool is_set(const evaluator *ev, const dim *d) {
+  if (!d)
+    return true;
+  if (d->op != DIM_SYM)
+    return is_set(ev, d->a) && is_set(ev, d->b) && is_set(ev, d->c);
+  for (int k = 0; k < ev->c->num_late; k++)
+    if (ev->c->late[k].symbol == d)
+      return ev->c->late[k].stages <= ev->stages_run;
+  return ev->inputs && ev->inputs->symbol && d->value >= DIM_LATE;
+}
+
 static bool size_of(const evaluator *ev, const dim *d, int64_t *value) {
-  return dim_eval(d, ev->inputs ? ev->inputs->symbol : NULL, ev->inputs ? ev->inputs->user : NULL, value);
+  return is_set(ev, d) && dim_eval(d, symbol_value, (void *)(uintptr_t)ev, value);
 }
 
 // --- one expression
@@ -549,7 +574,8 @@ static void write_values(evaluator *ev) {
     if (write->guard && !ev->regs[write->guard->id].i)
       continue;
     int64_t offset;
-    if (!offset_of(ev, write->buffer, write->num_indices, write->index, &offset)) {
+    if (!ev->buffers[write->buffer].ready ||
+        !offset_of(ev, write->buffer, write->num_indices, write->index, &offset)) {
       view_error(ev->c->view, "a write to buffer %d is out of bounds", write->buffer);
       fail(ev);
       return;
@@ -643,7 +669,7 @@ static bool size_buffer(evaluator *ev, int b) {
   for (int k = 0; k < buffer->rank; k++)
     if (!size_of(ev, buffer->dims[k], &m->extent[k]) || m->extent[k] < 0 ||
         __builtin_mul_overflow(m->elements, m->extent[k], &m->elements))
-      return view_error(ev->c->view, "a size is not constant");
+      return false;
   return true;
 }
 
@@ -651,32 +677,75 @@ static size_t element_size(onyx_elem elem) {
   return elem == ONYX_STRING ? sizeof(const char *) : (size_t)onyx_elem_bytes(elem);
 }
 
+// An operand, or a result, that is not there.
+static bool is_absent(const evaluator *ev, int b) {
+  const comprehension *c = ev->c;
+  if (b < c->num_operands)
+    return !view_has(c->view, b);
+  return b < c->num_operands + c->num_results && c->buffers[b].elem == ONYX_ELEM_UNDEFINED;
+}
+
+// Makes the buffers whose sizes are known by now.
 static bool prepare(evaluator *ev, int64_t max_steps) {
   const comprehension *c = ev->c;
   for (int b = 0; b < c->num_buffers; b++) {
-    bool operand = b < c->num_operands;
-    if (operand && !view_has(c->view, b))
-      continue;
-    const op_view *v = c->view;
-    if (!operand && b < c->num_operands + c->num_results && v->wanted && !v->wanted[b - c->num_operands] &&
-        c->buffers[b].elem == ONYX_ELEM_UNDEFINED)
-      continue;
-    if (!size_buffer(ev, b))
-      return false;
     memory *m = &ev->buffers[b];
-    if (operand) {
-      const onnx_operand *o = &v->operands[b];
+    if (m->ready || is_absent(ev, b) || !size_buffer(ev, b))
+      continue;
+    if (b < c->num_operands) {
+      const onnx_operand *o = &c->view->operands[b];
       const void *data = o->type.elem == ONYX_STRING ? (const void *)o->strings : o->data;
       m->data = (void *)(uintptr_t)(ev->inputs ? ev->inputs->data[b] : data);
-      m->ready = m->data != NULL;
     } else if (c->buffers[b].data) {
       m->data = (void *)(uintptr_t)c->buffers[b].data;
-      m->ready = true;
     } else {
       if (m->elements > max_steps)
         return view_error(c->view, "more steps than allowed");
       m->data = onyx_arena_alloc(ev->arena, (size_t)m->elements * element_size(c->buffers[b].elem));
-      m->ready = true;
+    }
+    m->ready = m->data != NULL;
+  }
+  return true;
+}
+
+// Sizes that the stages so far have computed.
+static bool read_late_sizes(evaluator *ev, int64_t max_steps) {
+  bool any = false;
+  for (int k = 0; k < ev->c->num_late; k++) {
+    if (ev->c->late[k].stages != ev->stages_run)
+      continue;
+    const memory *m = &ev->buffers[ev->c->late[k].buffer];
+    int64_t size = m->ready ? onyx_element_to_int(ONYX_I64, m->data, 0) : 0;
+    ev->late[k] = size < 0 ? 0 : size;
+    any = true;
+  }
+  return !any || prepare(ev, max_steps);
+}
+
+static bool copy_alias(evaluator *ev) {
+  const comprehension *c = ev->c;
+  memory *from = &ev->buffers[c->alias_of], *to = &ev->buffers[c->num_operands];
+  if (!from->ready || !to->ready)
+    return view_error(c->view, "operand %d is not constant", c->alias_of);
+  if (from->elements != to->elements)
+    return view_error(c->view, "%lld elements cannot be reshaped to %lld", (long long)from->elements,
+                      (long long)to->elements);
+  memcpy(to->data, from->data, (size_t)from->elements * element_size(c->buffers[c->num_operands].elem));
+  return true;
+}
+
+static bool collect_results(evaluator *ev, void **results) {
+  const comprehension *c = ev->c;
+  for (int r = 0; r < c->num_results; r++) {
+    int b = c->num_operands + r;
+    memory *m = &ev->buffers[b];
+    if (!m->ready && !is_absent(ev, b))
+      return view_error(c->view, "a size of result %d is not constant", r);
+    results[r] = m->data;
+    if (ev->inputs && ev->inputs->result_dims) {
+      int64_t *dims = ONYX_NEW_ARRAY(ev->arena, int64_t, c->buffers[b].rank + 1);
+      memcpy(dims, m->extent, sizeof *dims * (size_t)c->buffers[b].rank);
+      ev->inputs->result_dims[r] = dims;
     }
   }
   return true;
@@ -694,26 +763,19 @@ bool comp_evaluate_with(const comprehension *c, onyx_arena *arena, int64_t max_s
   ev->arena = arena;
   ev->buffers = ONYX_NEW_ARRAY(arena, memory, c->num_buffers + 1);
   ev->regs = ONYX_NEW_ARRAY(arena, value, c->num_exprs + 1);
-  if (!prepare(ev, max_steps))
+  if (c->num_late > MAX_LATE)
+    return view_error(c->view, "more sizes than supported");
+  if (!prepare(ev, max_steps) || (c->alias_of >= 0 && !copy_alias(ev)))
     return false;
-  if (c->alias_of >= 0) {
-    memory *from = &ev->buffers[c->alias_of], *to = &ev->buffers[c->num_operands];
-    if (!from->ready)
-      return view_error(c->view, "operand %d is not constant", c->alias_of);
-    if (from->elements != to->elements)
-      return view_error(c->view, "%lld elements cannot be reshaped to %lld", (long long)from->elements,
-                        (long long)to->elements);
-    memcpy(to->data, from->data, (size_t)from->elements * element_size(c->buffers[c->num_operands].elem));
-  }
   int64_t budget = max_steps;
   for (int s = 0; s < c->num_stages; s++) {
     const comp_stage *stage = &c->stages[s];
     if (stage->num_loops > ONYX_MAX_RANK * 2 || stage->num_accs > 32)
       return view_error(c->view, "more loops or accumulators than supported");
-    if (!run_stage(ev, stage, &budget))
+    ev->stages_run = s;
+    if (!read_late_sizes(ev, max_steps) || !run_stage(ev, stage, &budget))
       return false;
   }
-  for (int r = 0; r < c->num_results; r++)
-    results[r] = ev->buffers[c->num_operands + r].data;
-  return true;
+  ev->stages_run = c->num_stages;
+  return read_late_sizes(ev, max_steps) && collect_results(ev, results);
 }

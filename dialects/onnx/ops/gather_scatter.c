@@ -415,12 +415,20 @@ static bool shape_one_hot(op_view *v, shape_result *results) {
 static bool comp_one_hot(op_view *v, const shape_result *results, comprehension *c) {
   int rank = view_rank(v, 0), axis, n = 0, out = comp_result(c, 0);
   const expr *at[ONYX_MAX_RANK];
-  if (!need_rank(v, 0) || !need_sizes(v, &results[0]) || !one_hot_axis(v, &axis))
+  if (!need_rank(v, 0) || !need_rank(v, 1) || !one_hot_axis(v, &axis))
     return false;
+  const dim *classes = results[0].type.dims[axis];
+  if (dim_has_unknown(classes)) {
+    int size = comp_temp(c, ONYX_I64, 0, NULL);
+    comp_stage *s = comp_stage_begin(c, 0, NULL);
+    comp_write_at(c, s, size, 0, NULL, expr_cast(c, x_scalar(c, 1), ONYX_I64), NULL);
+    classes = comp_late_size(c, size);
+    comp_set_extent(c, 0, axis, classes);
+  }
   for (int k = 0; k <= rank; k++)
     if (k != axis)
       at[n++] = expr_loop(c, k);
-  const expr *depth = expr_dim(c, results[0].type.dims[axis]);
+  const expr *depth = expr_dim(c, classes);
   const expr *i = expr_cast(c, expr_read(c, 0, rank, at), ONYX_INDEX);
   i = expr_select(c, x_lt(c, i, expr_index(c, 0)), x_add(c, i, depth), i);
   const expr *which[2] = {expr_index(c, 1), expr_index(c, 0)};
@@ -466,19 +474,29 @@ static bool shape_compress(op_view *v, shape_result *results) {
   return true;
 }
 
-// One pass numbers what is kept, the second moves it.
+// What is kept is counted, then listed, then moved.
 static bool comp_compress(op_view *v, const shape_result *results, comprehension *c) {
   int axis = 0, rank = view_rank(v, 0), out = comp_result(c, 0);
   bool flat = !view_attr(v, "axis")->present;
-  if (!need_rank(v, 0) || !need_rank(v, 1) || !need_sizes(v, &results[0]) ||
-      (!flat && !axis_attr(v, "axis", rank, &axis)))
+  if (!need_rank(v, 0) || !need_rank(v, 1) || (!flat && !axis_attr(v, "axis", rank, &axis)))
     return false;
   const dim *extent = flat ? view_numel(v, 0) : view_dim(v, 0, axis), *kept = results[0].type.dims[axis];
+  extent = dim_min(v->dims, extent, view_dim(v, 1, 0)); // the condition may be shorter
+  if (dim_has_unknown(kept)) {
+    int total = comp_temp(c, ONYX_I64, 0, NULL);
+    comp_loop each = {LOOP_REDUCTION, extent};
+    const expr *k = expr_loop(c, 0), *one = expr_cast(c, expr_read(c, 1, 1, &k), ONYX_I64);
+    comp_stage *count_stage = comp_stage_begin(c, 1, &each);
+    comp_acc_combine(c, count_stage, ACC_ADD, ONYX_I64, one, NULL);
+    comp_write_at(c, count_stage, total, 0, NULL, expr_acc(c, 0, ONYX_I64), NULL);
+    kept = comp_late_size(c, total);
+    comp_set_extent(c, 0, axis, kept);
+  }
   int list = comp_temp(c, ONYX_I64, 1, &kept), count = comp_temp(c, ONYX_I64, 0, NULL);
   comp_stage *s = comp_stage_begin(c, 0, NULL);
   comp_write_at(c, s, count, 0, NULL, expr_int(c, ONYX_I64, 0), NULL);
 
-  comp_loop loop = {LOOP_ORDERED, dim_min(v->dims, extent, view_dim(v, 1, 0))};
+  comp_loop loop = {LOOP_ORDERED, extent};
   const expr *i = expr_loop(c, 0), *n = expr_read(c, count, 0, NULL), *keep = expr_read(c, 1, 1, &i);
   const expr *slot = expr_cast(c, n, ONYX_INDEX);
   s = comp_stage_begin(c, 1, &loop);

@@ -161,14 +161,29 @@ static bool shape_range_op(op_view *v, shape_result *results) {
   return true;
 }
 
+// The count where it is data: max(0, ceil((limit - start) / delta)), in f64 as NumPy has it.
+static const dim *range_late_count(comprehension *c) {
+  const expr *x[3];
+  for (int i = 0; i < 3; i++)
+    x[i] = expr_cast(c, x_scalar(c, i), ONYX_F64);
+  const expr *zero = expr_float(c, ONYX_F64, 0), *one = expr_float(c, ONYX_F64, 1);
+  const expr *valid = expr_compare(c, EXPR_NE, x[2], zero);
+  const expr *delta = expr_check(c, expr_select(c, valid, x[2], one), valid, 6, expr_index(c, 0), expr_index(c, 1));
+  const expr *n = expr_unary(c, EXPR_CEIL, x_div(c, x_sub(c, x[1], x[0]), delta));
+  int count = comp_temp(c, ONYX_I64, 0, NULL);
+  comp_stage *s = comp_stage_begin(c, 0, NULL);
+  comp_write_at(c, s, count, 0, NULL, expr_cast(c, x_max(c, n, zero), ONYX_I64), NULL);
+  return comp_late_size(c, count);
+}
+
 static bool comp_range(op_view *v, const shape_result *results, comprehension *c) {
   onyx_elem elem = results[0].type.elem;
   int out = comp_result(c, 0), type = expr_compute_type(elem);
   for (int i = 0; i < 3; i++)
     if (!need_rank(v, i))
       return false;
-  if (!need_sizes(v, &results[0]))
-    return false;
+  if (dim_has_unknown(results[0].type.dims[0]))
+    comp_set_extent(c, 0, 0, range_late_count(c));
   if (type == ONYX_F32 && elem != ONYX_F32 && view_int(v, "stash_type") == ONYX_F64)
     type = ONYX_F64;
   const expr *start = expr_cast(c, x_scalar(c, 0), type), *delta = expr_cast(c, x_scalar(c, 2), type);

@@ -54,6 +54,7 @@ typedef struct op_def {
   X(shape_ops) \
   X(signal) \
   X(softmax) \
+  X(sort) \
   X(training)
 
 #define ONYX_DECLARE_FAMILY(f)                                                                     \

@@ -278,7 +278,7 @@ static void comp_nearest(comprehension *c, const resize *r, const shape_result *
   for (int k = 0; k < r->rank; k++) {
     if (axis_stays(r, &r->axis[k]))
       continue;
-    table[k] = comp_temp(c, ONYX_I64, 1, &results[0].type.dims[k]);
+    table[k] = comp_temp(c, ONYX_I64, 1, &c->buffers[out].dims[k]);
     comp_stage *s = comp_stage_over(c, table[k]);
     comp_write_point(c, s, table[k], expr_cast(c, nearest_index(c, r, &r->axis[k], i), ONYX_I64));
   }
@@ -393,16 +393,37 @@ static void resize_pass(comprehension *c, const resize *r, int axis, const axis_
   comp_write_point(c, s, to, expr_cast(c, y, c->buffers[to].elem));
 }
 
+// Sizes that follow from scales known at run time: floor(in * scale).
+static void late_sizes(comprehension *c, resize *r) {
+  int size[ONYX_MAX_RANK];
+  for (int k = 0; k < r->rank; k++) {
+    resize_axis *a = &r->axis[k];
+    if (a->slot < 0 || a->num)
+      continue;
+    size[k] = comp_temp(c, ONYX_I64, 0, NULL);
+    const expr *scale = scale_of(c, a), *positive = x_lt(c, f64(c, 0), scale);
+    scale = expr_check(c, scale, positive, 6, expr_cast(c, scale, ONYX_INDEX), expr_index(c, 1));
+    comp_stage *s = comp_stage_begin(c, 0, NULL);
+    comp_write_at(c, s, size[k], 0, NULL, expr_cast(c, x_mul(c, f64_dim(c, a->in), scale), ONYX_I64), NULL);
+    a->out = comp_late_size(c, size[k]);
+    comp_set_extent(c, 0, k, a->out);
+  }
+}
+
 static bool comp_resize(op_view *v, const shape_result *results, comprehension *c) {
   resize r;
-  if (!need_rank(v, 0) || !resize_of(v, &r) || !need_sizes(v, &results[0]))
+  if (!need_rank(v, 0) || !resize_of(v, &r))
     return false;
+  for (int k = 0; k < r.rank; k++)
+    if (r.axis[k].num && dim_has_unknown(r.axis[k].out))
+      return view_error(v, "operand 3 ('sizes'): its elements are not known");
   if (view_int(v, "antialias"))
     for (int k = 0; k < r.rank; k++)
       if (r.axis[k].slot >= 0 && !r.axis[k].num)
         return view_error(v, "operand 2 ('scales'): not known, so the antialiasing kernel's width is not");
   onyx_elem elem = results[0].type.elem;
   bool is_float = onyx_elem_is_float(elem);
+  late_sizes(c, &r);
   if (r.mode == NEAREST) {
     comp_nearest(c, &r, results);
     return true;
@@ -419,7 +440,7 @@ static bool comp_resize(op_view *v, const shape_result *results, comprehension *
   for (int k = 0; k < r.rank; k++) {
     if (axis_stays(&r, &r.axis[k]))
       continue;
-    dims[k] = results[0].type.dims[k];
+    dims[k] = c->buffers[comp_result(c, 0)].dims[k];
     axis_tables t = make_tables(c, &r, &r.axis[k], dims[k], type);
     int to = k == last ? comp_result(c, 0) : comp_temp(c, (onyx_elem)type, r.rank, dims);
     resize_pass(c, &r, k, &t, from, to, type);

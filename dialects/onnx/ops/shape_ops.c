@@ -83,27 +83,37 @@ static bool shape_non_zero(op_view *v, shape_result *results) {
   return true;
 }
 
-// One pass in row-major order; for operands whose non-zeros can be counted beforehand.
+// The elements are counted, then listed in row-major order.
 static bool comp_non_zero(op_view *v, const shape_result *results, comprehension *c) {
   int rank = view_rank(v, 0), out = comp_result(c, 0);
-  if (!need_rank(v, 0) || !need_sizes(v, &results[0]))
+  if (!need_rank(v, 0))
     return false;
-  int count = comp_temp(c, ONYX_I64, 0, NULL);
-  comp_stage *s = comp_stage_begin(c, 0, NULL);
-  comp_write_at(c, s, count, 0, NULL, expr_int(c, ONYX_I64, 0), NULL);
   comp_loop loops[ONYX_MAX_RANK];
   const expr *at[ONYX_MAX_RANK];
   x_loops(c, rank, at);
+  const expr *x = expr_read(c, 0, rank, at);
+  const expr *set = x->type == ONYX_BOOL ? x : expr_compare(c, EXPR_NE, x, expr_zero(c, x->type));
+  int count = comp_temp(c, ONYX_I64, 0, NULL);
+  if (dim_has_unknown(results[0].type.dims[1])) {
+    for (int k = 0; k < rank; k++)
+      loops[k] = (comp_loop){LOOP_REDUCTION, view_dim(v, 0, k)};
+    comp_stage *s = comp_stage_begin(c, rank, loops);
+    comp_acc_combine(c, s, ACC_ADD, ONYX_I64, expr_cast(c, set, ONYX_I64), NULL);
+    comp_write_at(c, s, count, 0, NULL, expr_acc(c, 0, ONYX_I64), NULL);
+    comp_set_extent(c, 0, 1, comp_late_size(c, count));
+  }
+  int next = comp_temp(c, ONYX_I64, 0, NULL);
+  comp_stage *s = comp_stage_begin(c, 0, NULL);
+  comp_write_at(c, s, next, 0, NULL, expr_int(c, ONYX_I64, 0), NULL);
   for (int k = 0; k < rank; k++)
     loops[k] = (comp_loop){LOOP_ORDERED, view_dim(v, 0, k)};
-  const expr *x = expr_read(c, 0, rank, at), *n = expr_read(c, count, 0, NULL);
-  const expr *set = x->type == ONYX_BOOL ? x : expr_compare(c, EXPR_NE, x, expr_zero(c, x->type));
+  const expr *n = expr_read(c, next, 0, NULL);
   s = comp_stage_begin(c, rank, loops);
   for (int k = 0; k < rank; k++) {
     const expr *to[2] = {expr_index(c, k), expr_cast(c, n, ONYX_INDEX)};
     comp_write_at(c, s, out, 2, to, expr_cast(c, at[k], ONYX_I64), set);
   }
-  comp_write_at(c, s, count, 0, NULL, x_add(c, n, expr_one(c, ONYX_I64)), set);
+  comp_write_at(c, s, next, 0, NULL, x_add(c, n, expr_one(c, ONYX_I64)), set);
   return true;
 }
 
