@@ -1,6 +1,7 @@
 // Fold hooks and canonicalization patterns, by operator.
-#include "dialects/onnx/internal.h"
+#include "dialects/onnx/rules.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // A value stands for a result of another type only where the types are the same: uses keep theirs.
@@ -35,7 +36,26 @@ onnx_fold_hook onnx_fold_of(const char *name) {
   return NULL;
 }
 
+static const onnx_rule *const rule_tables[] = {onnx_rules_forms, onnx_rules_shape, onnx_rules_math, onnx_rules_conv};
+
+static MlirLogicalResult apply_rule(MlirRewritePattern pattern, MlirOperation op, MlirPatternRewriter rewriter,
+                                    void *user) {
+  (void)pattern;
+  return ((const onnx_rule *)user)->rewrite(op, mlirPatternRewriterAsBase(rewriter));
+}
+
+void onnx_add_rules(MlirRewritePatternSet set, MlirContext ctx) {
+  for (size_t t = 0; t < sizeof rule_tables / sizeof *rule_tables; t++)
+    for (const onnx_rule *r = rule_tables[t]; r->root; r++) {
+      char root[64];
+      snprintf(root, sizeof root, "onnx.%s", r->root);
+      MlirRewritePatternCallbacks callbacks = {.matchAndRewrite = apply_rule};
+      mlirRewritePatternSetAdd(
+          set, mlirOpRewritePatternCreate(str(root), 1, ctx, callbacks, (void *)(uintptr_t)r, 0, NULL));
+    }
+}
+
+// canonicalize collects the patterns of every op: one op brings all rules.
 onnx_patterns_hook onnx_patterns_of(const char *name) {
-  (void)name;
-  return NULL;
+  return strcmp(name, "Identity") == 0 ? onnx_add_rules : NULL;
 }

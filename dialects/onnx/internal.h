@@ -40,5 +40,7 @@ typedef MlirLogicalResult (*onnx_fold_hook)(MlirOperation op, intptr_t num_opera
 typedef void (*onnx_patterns_hook)(MlirRewritePatternSet set, MlirContext ctx);
 onnx_fold_hook onnx_fold_of(const char *name);
 onnx_patterns_hook onnx_patterns_of(const char *name);
+// All canonicalization rules, for passes that run them with others.
+void onnx_add_rules(MlirRewritePatternSet set, MlirContext ctx);
 
 #endif // ONYX_DIALECTS_ONNX_INTERNAL_H
