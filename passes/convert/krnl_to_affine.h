@@ -117,6 +117,12 @@ MlirValue loop_variable(const struct loop *loop);
 // the variable and the caller ends the body (nest_yield). Null after a diagnostic.
 MlirOperation nest_open(struct lowering *l, struct ir *ir, struct loop *loop, MlirOperation iterate,
                         intptr_t num_inits, const MlirValue *inits, struct ir *body);
+// A loop with any bounds: affine.for where they are affine at `at`, else scf.for; and one from a single
+// lower to a single upper bound, into which *ir moves; returns its variable.
+MlirOperation nest_loop(struct ir *ir, MlirOperation at, const struct bound *lower, int num_lower,
+                        const struct bound *upper, int num_upper, int64_t step, intptr_t num_inits,
+                        const MlirValue *inits, struct ir *body);
+MlirValue nest_simple(struct ir *ir, MlirOperation at, const struct bound *lower, const struct bound *upper);
 void nest_yield(struct ir *body, MlirOperation loop_op, intptr_t n, const MlirValue *values);
 // Replaces loop_op by copies of its body (factor 0: all; else a loop of `factor` bodies and a remainder).
 // False after a diagnostic at the schedule op.
@@ -144,5 +150,10 @@ bool loop_is_independent(const struct loop *loop); // somebody vouches
 void lower_access_op(MlirOperation op); // krnl.load or krnl.store
 // Loads, stores, fills, copies, globals below root; false after a diagnostic. `globals` counts up.
 bool lower_memory_ops(MlirOperation root, MlirOperation module);
+
+// Tile buffers and products (krnl_to_affine_tiles.c); false after a diagnostic.
+bool lower_copy_to_tile(MlirOperation op);
+bool lower_copy_from_tile(MlirOperation op);
+bool lower_matmul(MlirOperation op);
 
 #endif // ONYX_PASSES_CONVERT_KRNL_TO_AFFINE_H

@@ -510,6 +510,12 @@ static bool lower_op(struct globals *globals, MlirOperation op) {
     lower_prefetch(op);
   else if (d == &krnl_memset)
     lower_memset(op);
+  else if (d == &krnl_copy_to_tile_buffer)
+    return lower_copy_to_tile(op);
+  else if (d == &krnl_copy_from_tile_buffer)
+    return lower_copy_from_tile(op);
+  else if (d == &krnl_matmul)
+    return lower_matmul(op);
   else if (d == &krnl_memcpy)
     return lower_memcpy(op);
   else if (d == &krnl_get_linear_offset_index)

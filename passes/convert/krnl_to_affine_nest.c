@@ -94,6 +94,35 @@ static MlirOperation open_affine(struct ir *ir, const struct affine_list *lower,
   return op;
 }
 
+MlirOperation nest_loop(struct ir *ir, MlirOperation at, const struct bound *lower, int num_lower,
+                        const struct bound *upper, int num_upper, int64_t step, intptr_t num_inits,
+                        const MlirValue *inits, struct ir *body) {
+  struct affine_list low = {.ctx = ir->ctx, .at = at}, high = low;
+  bool affine = true;
+  for (int i = 0; i < num_lower && affine; ++i)
+    affine = affine_list_add_map(&low, lower[i].map, lower[i].operands);
+  for (int i = 0; i < num_upper && affine; ++i)
+    affine = affine_list_add_map(&high, upper[i].map, upper[i].operands);
+  MlirOperation op;
+  if (affine) {
+    op = open_affine(ir, &low, &high, step, num_inits, inits, body);
+  } else {
+    MlirValue from = extreme(ir, lower, num_lower, "arith.maxsi");
+    MlirValue to = extreme(ir, upper, num_upper, "arith.minsi");
+    op = ir_for(ir, from, to, ir_index(ir, step), num_inits, inits, body);
+  }
+  affine_list_free(&low);
+  affine_list_free(&high);
+  return op;
+}
+
+MlirValue nest_simple(struct ir *ir, MlirOperation at, const struct bound *lower, const struct bound *upper) {
+  struct ir body;
+  nest_loop(ir, at, lower, 1, upper, 1, 1, 0, NULL, &body);
+  *ir = body;
+  return ir_arg(&body, 0);
+}
+
 // What is to happen to the loop once its accesses are lowered.
 static void mark(struct lowering *l, struct loop *loop, MlirOperation op) {
   if (l->num_marks == l->marks_room) {
@@ -116,18 +145,7 @@ MlirOperation nest_open(struct lowering *l, struct ir *ir, struct loop *loop, Ml
   struct bound uppers[MAX_BOUNDS], low = lower_of(l, loop);
   int n = upper_bounds(l, loop, uppers);
   int64_t step = loop_step(loop);
-  struct affine_list lower = {.ctx = l->ctx, .at = iterate}, upper = lower;
-  bool affine = affine_list_add_map(&lower, low.map, low.operands);
-  for (int i = 0; i < n && affine; ++i)
-    affine = affine_list_add_map(&upper, uppers[i].map, uppers[i].operands);
-  if (affine) {
-    op = open_affine(ir, &lower, &upper, step, num_inits, inits, body);
-  } else {
-    MlirValue from = extreme(ir, &low, 1, "arith.maxsi"), to = extreme(ir, uppers, n, "arith.minsi");
-    op = ir_for(ir, from, to, ir_index(ir, step), num_inits, inits, body);
-  }
-  affine_list_free(&lower);
-  affine_list_free(&upper);
+  op = nest_loop(ir, iterate, &low, 1, uppers, n, step, num_inits, inits, body);
   if (marked)
     mark(l, loop, op);
   if (mlirOperationIsNull(l->outermost))
