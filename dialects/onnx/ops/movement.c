@@ -367,6 +367,8 @@ static bool comp_slice(op_view *v, const shape_result *results, comprehension *c
   bool known;
   if (!need_rank(v, 0) || !slices_of(v, axes, &known) || !need_sizes(v, &results[0]))
     return false;
+  if (!known)
+    return view_error(v, "operand 1 ('starts'): the number of entries is not known");
   for (int i = 0; i < rank; i++) {
     in[i] = expr_loop(c, i);
     if (axes[i].untouched)
@@ -456,6 +458,8 @@ static bool comp_pad(op_view *v, const shape_result *results, comprehension *c) 
   bool known, constant = strcmp(mode, "constant") == 0, safe = true;
   if (!need_rank(v, 0) || !pads_of(v, begin, end, &known) || !need_sizes(v, &results[0]))
     return false;
+  if (!known)
+    return view_error(v, "operand 1 ('pads'): the number of entries is not known");
   for (int i = 0; i < rank; i++) {
     const dim *extent = view_dim(v, 0, i);
     in[i] = x_sub(c, expr_loop(c, i), expr_dim(c, begin[i]));
