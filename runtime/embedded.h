@@ -1,5 +1,5 @@
-// Weights inside the model's own .so (onyx-compile --embed-weights): section .onyx.weights.INDEX, not
-// loaded with the rest, at a file offset that is a multiple of 4096.
+// Weights inside the model's own .so (onyx-compile --embed-weights): section .onyx.weights.INDEX,
+// not loaded with the rest, at a file offset that is a multiple of 4096.
 #ifndef ONYX_RUNTIME_EMBEDDED_H
 #define ONYX_RUNTIME_EMBEDDED_H
 

@@ -23,7 +23,8 @@ typedef struct parser {
 } parser;
 
 static bool bad(parser *p, const record *r, const char *what) {
-  return onyx_rt_fail(p->error, ONYX_BAD_MODEL, "manifest line %d (%s): %s", r->number, r->field[0], what);
+  return onyx_rt_fail(p->error, ONYX_BAD_MODEL, "manifest line %d (%s): %s", r->number, r->field[0],
+                      what);
 }
 
 static bool no_memory(parser *p) {
@@ -46,7 +47,10 @@ static bool read_number(const char *text, int base, uint64_t max, uint64_t *valu
 }
 
 static int hex(char c) {
-  return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  return c >= '0' && c <= '9'   ? c - '0'
+         : c >= 'A' && c <= 'F' ? c - 'A' + 10
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                : -1;
 }
 
 // In place: %XX becomes a byte, a lone '%' the empty text. False for a bad escape or %00.
@@ -81,8 +85,12 @@ static bool add_parameter(parser *p, const record *r, onyx_parameter *list, int 
   return !tensor || param->type.rank >= 0 || bad(p, r, "the rank is unknown");
 }
 
-static bool read_in(parser *p, const record *r) { return add_parameter(p, r, p->in, &p->num_in); }
-static bool read_out(parser *p, const record *r) { return add_parameter(p, r, p->out, &p->num_out); }
+static bool read_in(parser *p, const record *r) {
+  return add_parameter(p, r, p->in, &p->num_in);
+}
+static bool read_out(parser *p, const record *r) {
+  return add_parameter(p, r, p->out, &p->num_out);
+}
 
 static bool read_dim_name(parser *p, const record *r) {
   bool in = !strcmp(r->field[1], "in");
@@ -90,10 +98,12 @@ static bool read_dim_name(parser *p, const record *r) {
     return bad(p, r, "expected in or out");
   onyx_parameter *list = in ? p->in : p->out;
   uint64_t index, axis;
-  if (!read_number(r->field[2], 10, INT32_MAX, &index) || index >= (uint64_t)(in ? p->num_in : p->num_out))
+  if (!read_number(r->field[2], 10, INT32_MAX, &index) ||
+      index >= (uint64_t)(in ? p->num_in : p->num_out))
     return bad(p, r, "no such input or output above");
   onyx_type *type = &list[index].type;
-  if (!read_number(r->field[3], 10, INT32_MAX, &axis) || !type->dims || axis >= (uint64_t)type->rank)
+  if (!read_number(r->field[3], 10, INT32_MAX, &axis) || !type->dims ||
+      axis >= (uint64_t)type->rank)
     return bad(p, r, "no such axis");
   ((onyx_dim *)type->dims)[axis].name = r->field[4]; // the pool's own memory
   return true;
@@ -106,7 +116,8 @@ static bool read_hidden_into(parser *p, const record *r, onyx_hidden_list *list,
       continue;
     uint64_t number = 0;
     bool wants_number = kind != ONYX_HIDDEN_STATUS;
-    if ((r->count == 3) != wants_number || (wants_number && !read_number(r->field[2], 10, PTRDIFF_MAX, &number)))
+    if ((r->count == 3) != wants_number ||
+        (wants_number && !read_number(r->field[2], 10, PTRDIFF_MAX, &number)))
       return bad(p, r, "bad number");
     list->items[list->count++] = (onyx_hidden){(onyx_hidden_kind)kind, (int64_t)number};
     return true;
@@ -162,7 +173,20 @@ static bool read_version(parser *p, const record *r) {
   return true;
 }
 
-typedef enum record_kind { VERSION, PRODUCER, ENTRY, IN, DIM, OUT, HIDDEN, INIT, INIT_HIDDEN, FILE_, NODE, NUM_KINDS } record_kind;
+typedef enum record_kind {
+  VERSION,
+  PRODUCER,
+  ENTRY,
+  IN,
+  DIM,
+  OUT,
+  HIDDEN,
+  INIT,
+  INIT_HIDDEN,
+  FILE_,
+  NODE,
+  NUM_KINDS
+} record_kind;
 
 static const struct {
   const char *name;
@@ -208,7 +232,9 @@ static bool make_room(parser *p, const char *text) {
   d->files = onyx_pool_alloc(p->pool, counts[FILE_ + 1], sizeof *d->files);
   d->nodes = onyx_pool_alloc(p->pool, counts[NODE + 1], sizeof *d->nodes);
   d->num_files = (int)counts[FILE_ + 1];
-  return (p->in && p->out && d->entry_hidden.items && d->init_hidden.items && d->files && d->nodes) || no_memory(p);
+  return (p->in && p->out && d->entry_hidden.items && d->init_hidden.items && d->files &&
+          d->nodes) ||
+         no_memory(p);
 }
 
 static bool read_line(parser *p, char *line, int number) {
@@ -246,19 +272,24 @@ static bool check_whole(parser *p) {
   for (int l = 0; l < 2; l++)
     for (int i = 0; i < lists[l]->count; i++) {
       const onyx_hidden *h = &lists[l]->items[i];
-      if (h->kind == ONYX_HIDDEN_WEIGHTS && (h->number >= d->num_files || !d->files[h->number].name))
-        return onyx_rt_fail(p->error, ONYX_BAD_MODEL, "manifest: no weights file %lld", (long long)h->number);
+      if (h->kind == ONYX_HIDDEN_WEIGHTS &&
+          (h->number >= d->num_files || !d->files[h->number].name))
+        return onyx_rt_fail(p->error, ONYX_BAD_MODEL, "manifest: no weights file %lld",
+                            (long long)h->number);
       if (h->kind == ONYX_HIDDEN_CONSTANTS)
         bytes[l] = h->number;
     }
   if (bytes[0] != bytes[1] && bytes[0])
-    return onyx_rt_fail(p->error, ONYX_BAD_MODEL, "manifest: init does not make the constants that the entry reads");
+    return onyx_rt_fail(p->error, ONYX_BAD_MODEL,
+                        "manifest: init does not make the constants that the entry reads");
   if (d->init_hidden.count && !d->has_init)
-    return onyx_rt_fail(p->error, ONYX_BAD_MODEL, "manifest: arguments of an init that is not there");
+    return onyx_rt_fail(p->error, ONYX_BAD_MODEL,
+                        "manifest: arguments of an init that is not there");
   return true;
 }
 
-bool onyx_manifest_parse(onyx_pool *pool, const char *text, onyx_manifest_data *data, onyx_error *error) {
+bool onyx_manifest_parse(onyx_pool *pool, const char *text, onyx_manifest_data *data,
+                         onyx_error *error) {
   parser p = {.pool = pool, .data = data, .error = error};
   memset(data, 0, sizeof *data);
   if (!make_room(&p, text))

@@ -44,6 +44,7 @@ typedef struct onyx_manifest_data {
 
 // Fills *data with memory from the pool. False and *error (with the line's number) when the text is
 // no manifest: unknown or short records, bad numbers, indices that nothing declares.
-bool onyx_manifest_parse(onyx_pool *pool, const char *text, onyx_manifest_data *data, onyx_error *error);
+bool onyx_manifest_parse(onyx_pool *pool, const char *text, onyx_manifest_data *data,
+                         onyx_error *error);
 
 #endif

@@ -31,9 +31,9 @@ typedef struct context {
   struct context *next;
   int64_t status[STATUS_WORDS];
   void *arena;
-  void **args;     // of the entry: inputs, then hidden
-  void **copies;   // one an input, NULL or memory of this run
-  int64_t *descs;  // of the arguments
+  void **args;    // of the entry: inputs, then hidden
+  void **copies;  // one an input, NULL or memory of this run
+  int64_t *descs; // of the arguments
   int64_t *results;
 } context;
 
@@ -73,8 +73,8 @@ static int64_t *hidden_desc(int64_t *desc, void *data, int64_t size) {
   return desc + onyx_desc_words(1);
 }
 
-static int64_t *fill_hidden(const onyx_model *m, const onyx_hidden_list *list, int64_t *status, void *arena,
-                            void **args, int64_t *desc) {
+static int64_t *fill_hidden(const onyx_model *m, const onyx_hidden_list *list, int64_t *status,
+                            void *arena, void **args, int64_t *desc) {
   for (int i = 0; i < list->count; i++) {
     const onyx_hidden *h = &list->items[i];
     args[i] = desc;
@@ -83,7 +83,8 @@ static int64_t *fill_hidden(const onyx_model *m, const onyx_hidden_list *list, i
       desc = hidden_desc(desc, status, STATUS_WORDS);
       break;
     case ONYX_HIDDEN_WEIGHTS:
-      desc = hidden_desc(desc, m->weights[h->number].base, (int64_t)m->manifest.files[h->number].size);
+      desc =
+          hidden_desc(desc, m->weights[h->number].base, (int64_t)m->manifest.files[h->number].size);
       break;
     case ONYX_HIDDEN_CONSTANTS:
       desc = hidden_desc(desc, m->constants, h->number);
@@ -225,15 +226,17 @@ static void measure(onyx_model *m) {
       m->arena_bytes = m->manifest.entry_hidden.items[i].number;
 }
 
-// Values other than tensors are part of the interface; compiled code has them once its manifest can.
+// Values other than tensors are part of the interface; compiled code has them once its manifest
+// can.
 static bool check_signature(const onyx_model *m, onyx_error *error) {
   const onyx_signature *sig = &m->manifest.signature;
   for (int out = 0; out < 2; out++) {
     const onyx_parameter *params = out ? sig->outputs : sig->inputs;
     for (size_t i = 0; i < (out ? sig->num_outputs : sig->num_inputs); i++)
       if (params[i].type.kind != ONYX_VALUE_TENSOR)
-        return onyx_rt_fail(error, ONYX_UNSUPPORTED, "%s %zu \"%.100s\": this runtime passes tensors only, not %.150s",
-                         out ? "output" : "input", i, params[i].name, params[i].text);
+        return onyx_rt_fail(error, ONYX_UNSUPPORTED,
+                            "%s %zu \"%.100s\": this runtime passes tensors only, not %.150s",
+                            out ? "output" : "input", i, params[i].name, params[i].text);
   }
   return true;
 }
@@ -261,7 +264,8 @@ static bool open_weights(onyx_model *m, const onyx_options *options, onyx_error 
       .flags = options->flags,
   };
   for (int i = 0; i < count; i++)
-    if (is_read(m, i) && !onyx_weights_open(&search, &m->manifest.files[i], i, &m->weights[i], error))
+    if (is_read(m, i) &&
+        !onyx_weights_open(&search, &m->manifest.files[i], i, &m->weights[i], error))
       return false;
   return true;
 }
@@ -272,9 +276,11 @@ static bool alloc_constants(onyx_model *m, onyx_error *error) {
     if (m->manifest.init_hidden.items[i].kind == ONYX_HIDDEN_CONSTANTS)
       bytes = m->manifest.init_hidden.items[i].number;
   m->constants_bytes = bytes > 0 ? (size_t)bytes : 1;
-  void *block = mmap(NULL, m->constants_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *block =
+      mmap(NULL, m->constants_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED)
-    return onyx_rt_fail(error, ONYX_OUT_OF_MEMORY, "no memory for %lld bytes of constants", (long long)bytes);
+    return onyx_rt_fail(error, ONYX_OUT_OF_MEMORY, "no memory for %lld bytes of constants",
+                        (long long)bytes);
   m->constants = block;
   return true;
 }
@@ -283,7 +289,8 @@ static bool run_init(onyx_model *m, onyx_error *error) {
   if (!m->manifest.has_init)
     return true;
   if (!onyx_init)
-    return onyx_rt_fail(error, ONYX_BAD_MODEL, "the manifest names an init function that is not there");
+    return onyx_rt_fail(error, ONYX_BAD_MODEL,
+                        "the manifest names an init function that is not there");
   size_t count = (size_t)m->manifest.init_hidden.count;
   int64_t status[STATUS_WORDS] = {0};
   void **args = calloc(count + 1, sizeof *args);
@@ -300,18 +307,22 @@ static bool run_init(onyx_model *m, onyx_error *error) {
   return ok;
 }
 
-static bool read_options(onyx_model *m, const onyx_options *given, onyx_options *options, onyx_error *error) {
+static bool read_options(onyx_model *m, const onyx_options *given, onyx_options *options,
+                         onyx_error *error) {
   memset(options, 0, sizeof *options);
   if (given) {
     if (given->size < offsetof(onyx_options, num_threads) + sizeof given->num_threads)
-      return onyx_rt_fail(error, ONYX_BAD_ARGUMENT, "onyx_options.size is %zu, expected sizeof(onyx_options), %zu", given->size,
-                       sizeof *given);
+      return onyx_rt_fail(error, ONYX_BAD_ARGUMENT,
+                          "onyx_options.size is %zu, expected sizeof(onyx_options), %zu",
+                          given->size, sizeof *given);
     memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
   }
   if (options->flags & ~(uint32_t)(ONYX_SKIP_VERIFY | ONYX_COPY_WEIGHTS))
-    return onyx_rt_fail(error, ONYX_BAD_ARGUMENT, "onyx_options.flags has unknown bits: 0x%x", options->flags);
+    return onyx_rt_fail(error, ONYX_BAD_ARGUMENT, "onyx_options.flags has unknown bits: 0x%x",
+                        options->flags);
   if (options->num_threads < 0)
-    return onyx_rt_fail(error, ONYX_BAD_ARGUMENT, "onyx_options.num_threads is negative: %d", options->num_threads);
+    return onyx_rt_fail(error, ONYX_BAD_ARGUMENT, "onyx_options.num_threads is negative: %d",
+                        options->num_threads);
   m->num_threads = options->num_threads;
   return true;
 }
@@ -327,7 +338,8 @@ onyx_model *onyx_model_create(const onyx_options *given, onyx_error *error) {
   }
   onyx_options options;
   bool ok = read_options(m, given, &options, error) &&
-            onyx_manifest_parse(&m->pool, onyx_manifest, &m->manifest, error) && check_signature(m, error);
+            onyx_manifest_parse(&m->pool, onyx_manifest, &m->manifest, error) &&
+            check_signature(m, error);
   if (ok) {
     measure(m);
     ok = open_weights(m, &options, error) && alloc_constants(m, error) && run_init(m, error);
@@ -356,7 +368,9 @@ void onyx_model_destroy(onyx_model *m) {
   free(m);
 }
 
-const onyx_signature *onyx_model_signature(const onyx_model *m) { return &m->manifest.signature; }
+const onyx_signature *onyx_model_signature(const onyx_model *m) {
+  return &m->manifest.signature;
+}
 
 //===-- Run ---------------------------------------------------------------------------------===//
 
@@ -366,7 +380,8 @@ static bool means_nothing(const char *name) {
 }
 
 // Looks back for an earlier axis of that name: few inputs have many.
-static bool check_symbol(const onyx_model *m, const onyx_value *in, size_t input, int axis, onyx_error *error) {
+static bool check_symbol(const onyx_model *m, const onyx_value *in, size_t input, int axis,
+                         onyx_error *error) {
   const onyx_parameter *params = m->manifest.signature.inputs;
   const char *name = params[input].type.dims[axis].name;
   int64_t size = in[input].tensor->shape[axis];
@@ -378,8 +393,10 @@ static bool check_symbol(const onyx_model *m, const onyx_value *in, size_t input
       if (in[i].tensor->shape[a] == size)
         return true;
       return onyx_rt_fail(error, ONYX_BAD_ARGUMENT,
-                       "input %zu \"%.100s\": axis %d (%.100s) has size %lld, but axis %d of input %zu \"%.100s\" has %lld", input,
-                       params[input].name, axis, name, (long long)size, a, i, params[i].name, (long long)in[i].tensor->shape[a]);
+                          "input %zu \"%.100s\": axis %d (%.100s) has size %lld, but axis %d of "
+                          "input %zu \"%.100s\" has %lld",
+                          input, params[input].name, axis, name, (long long)size, a, i,
+                          params[i].name, (long long)in[i].tensor->shape[a]);
     }
   return true;
 }
@@ -395,7 +412,8 @@ static bool check_symbols(const onyx_model *m, const onyx_value *in, onyx_error 
   return true;
 }
 
-static bool prepare_inputs(const onyx_model *m, context *c, const onyx_value *in, onyx_error *error) {
+static bool prepare_inputs(const onyx_model *m, context *c, const onyx_value *in,
+                           onyx_error *error) {
   const onyx_signature *sig = &m->manifest.signature;
   for (size_t i = 0; i < sig->num_inputs; i++)
     if (!onyx_input_prepare(&sig->inputs[i], i, &in[i], c->args[i], &c->copies[i], error))
@@ -417,7 +435,8 @@ static void call_entry(const onyx_model *m, context *c) {
 }
 
 // Every buffer in the results ends in out or is freed.
-static bool take_results(const onyx_model *m, context *c, bool ok, onyx_value *out, onyx_error *error) {
+static bool take_results(const onyx_model *m, context *c, bool ok, onyx_value *out,
+                         onyx_error *error) {
   const onyx_signature *sig = &m->manifest.signature;
   int64_t *desc = c->results;
   for (size_t i = 0; i < sig->num_outputs; i++) {
@@ -445,7 +464,8 @@ int onyx_model_run(onyx_model *m, const onyx_value *in, onyx_value *out, onyx_er
   }
   context *c = context_take(m);
   if (!c) {
-    onyx_rt_fail(error, ONYX_OUT_OF_MEMORY, "no memory for a run (arena of %lld bytes)", (long long)m->arena_bytes);
+    onyx_rt_fail(error, ONYX_OUT_OF_MEMORY, "no memory for a run (arena of %lld bytes)",
+                 (long long)m->arena_bytes);
     return error->code;
   }
   if (prepare_inputs(m, c, in, error)) {

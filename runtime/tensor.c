@@ -23,10 +23,12 @@ void onyx_desc_fill(int64_t *desc, const void *data, const int64_t *sizes, int r
 
 //===-- Checks of an input ------------------------------------------------------------------===//
 
-static const char *const kind_names[] = {"nothing", "a tensor", "strings", "a sequence", "an optional", "a map"};
+static const char *const kind_names[] = {"nothing",    "a tensor",    "strings",
+                                         "a sequence", "an optional", "a map"};
 
 static const char *kind_name(onyx_value_kind kind) {
-  return (unsigned)kind < sizeof kind_names / sizeof kind_names[0] ? kind_names[kind] : "an unknown kind of value";
+  return (unsigned)kind < sizeof kind_names / sizeof kind_names[0] ? kind_names[kind]
+                                                                   : "an unknown kind of value";
 }
 
 static void shape_text(char *to, size_t size, const int64_t *shape, int rank) {
@@ -58,14 +60,16 @@ static bool refuse(const input *in, const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  return onyx_rt_fail(in->error, ONYX_BAD_ARGUMENT, "input %zu \"%.100s\": %s", in->index, in->param->name, text);
+  return onyx_rt_fail(in->error, ONYX_BAD_ARGUMENT, "input %zu \"%.100s\": %s", in->index,
+                      in->param->name, text);
 }
 
 static bool check_shape(const input *in, const DLTensor *t) {
   const onyx_type *type = &in->param->type;
   char found[128];
   if (t->ndim != type->rank)
-    return refuse(in, "expected rank %d (%.150s), found rank %d", type->rank, in->param->text, t->ndim);
+    return refuse(in, "expected rank %d (%.150s), found rank %d", type->rank, in->param->text,
+                  t->ndim);
   if (t->ndim && !t->shape)
     return refuse(in, "the tensor has no shape");
   shape_text(found, sizeof found, t->shape, t->ndim);
@@ -89,7 +93,8 @@ static bool check_tensor(const input *in, const DLTensor *t) {
     return refuse(in, "expected element type %s, found %s", expected, found);
   }
   if (t->device.device_type != kDLCPU)
-    return refuse(in, "expected a tensor in CPU memory, found device type %d", (int)t->device.device_type);
+    return refuse(in, "expected a tensor in CPU memory, found device type %d",
+                  (int)t->device.device_type);
   return check_shape(in, t);
 }
 
@@ -107,7 +112,8 @@ static bool is_dense(const DLTensor *t) {
 
 //===-- Copies ------------------------------------------------------------------------------===//
 
-// Row-major copy of a tensor with any strides, recursing over dimensions; returns the end of what it wrote.
+// Row-major copy of a tensor with any strides, recursing over dimensions; returns the end of what
+// it wrote.
 static char *copy_strided(char *to, const char *from, const DLTensor *t, int dim, size_t size) {
   if (dim == t->ndim) {
     memcpy(to, from, size);
@@ -144,7 +150,8 @@ static const char *prepare_packed(const DLTensor *t, int64_t count, const char *
 }
 
 // Dense, aligned memory with the tensor's elements: its own or a copy. NULL when memory is short.
-static const char *prepare_data(const onyx_type *type, const DLTensor *t, int64_t count, size_t bytes, void **copy) {
+static const char *prepare_data(const onyx_type *type, const DLTensor *t, int64_t count,
+                                size_t bytes, void **copy) {
   const char *data = (const char *)t->data + t->byte_offset;
   if (t->dtype.bits < 8)
     return prepare_packed(t, count, data, copy);
@@ -167,14 +174,15 @@ static const char *prepare_data(const onyx_type *type, const DLTensor *t, int64_
   return to;
 }
 
-bool onyx_input_prepare(const onyx_parameter *param, size_t index, const onyx_value *value, int64_t *desc,
-                        void **copy, onyx_error *error) {
+bool onyx_input_prepare(const onyx_parameter *param, size_t index, const onyx_value *value,
+                        int64_t *desc, void **copy, onyx_error *error) {
   // For a tensor without elements, whose data may be NULL.
   static const int64_t nothing[2] = {0, 0};
   input in = {param, index, error};
   *copy = NULL;
   if (value->kind != param->type.kind)
-    return refuse(&in, "expected %s (%.150s), found %s", kind_name(param->type.kind), param->text, kind_name(value->kind));
+    return refuse(&in, "expected %s (%.150s), found %s", kind_name(param->type.kind), param->text,
+                  kind_name(value->kind));
   const DLTensor *t = value->tensor;
   if (!check_tensor(&in, t))
     return false;
@@ -190,16 +198,19 @@ bool onyx_input_prepare(const onyx_parameter *param, size_t index, const onyx_va
   if (count)
     data = prepare_data(&param->type, t, count, bytes, copy);
   if (!data)
-    return onyx_rt_fail(error, ONYX_OUT_OF_MEMORY, "input %zu \"%.100s\": no memory for a copy of %zu bytes", index, param->name,
-                     bytes);
+    return onyx_rt_fail(error, ONYX_OUT_OF_MEMORY,
+                        "input %zu \"%.100s\": no memory for a copy of %zu bytes", index,
+                        param->name, bytes);
   onyx_desc_fill(desc, data, t->shape, t->ndim);
   return true;
 }
 
 //===-- Results -----------------------------------------------------------------------------===//
 
-// Compiled code keeps its promises unless it was written by hand: a result that breaks them is told.
-static bool check_result(const onyx_parameter *param, size_t index, const int64_t *desc, int64_t *count, onyx_error *error) {
+// Compiled code keeps its promises unless it was written by hand: a result that breaks them is
+// told.
+static bool check_result(const onyx_parameter *param, size_t index, const int64_t *desc,
+                         int64_t *count, onyx_error *error) {
   const onyx_type *type = &param->type;
   const int64_t *sizes = desc + ONYX_DESC_SIZES;
   char found[128];
@@ -208,10 +219,12 @@ static bool check_result(const onyx_parameter *param, size_t index, const int64_
   for (int i = 0; fits && i < type->rank; i++)
     fits = type->dims[i].size < 0 || type->dims[i].size == sizes[i];
   if (!fits)
-    return onyx_rt_fail(error, ONYX_BAD_MODEL, "output %zu \"%.100s\": the model promised %.150s and made shape %s", index,
-                     param->name, param->text, found);
+    return onyx_rt_fail(error, ONYX_BAD_MODEL,
+                        "output %zu \"%.100s\": the model promised %.150s and made shape %s", index,
+                        param->name, param->text, found);
   if (*count && !desc[ONYX_DESC_ALIGNED])
-    return onyx_rt_fail(error, ONYX_OUT_OF_MEMORY, "output %zu \"%.100s\": no memory for shape %s", index, param->name, found);
+    return onyx_rt_fail(error, ONYX_OUT_OF_MEMORY, "output %zu \"%.100s\": no memory for shape %s",
+                        index, param->name, found);
   return true;
 }
 
@@ -240,5 +253,6 @@ bool onyx_output_take(const onyx_parameter *param, size_t index, int64_t *desc, 
   void *data = result_data(&param->type, desc, count);
   const int64_t *sizes = desc + ONYX_DESC_SIZES;
   return onyx_tensor_own(param->type.dtype, sizes, sizes + rank, rank, data, buffer, value) ||
-         onyx_rt_fail(error, ONYX_OUT_OF_MEMORY, "output %zu \"%.100s\": no memory", index, param->name);
+         onyx_rt_fail(error, ONYX_OUT_OF_MEMORY, "output %zu \"%.100s\": no memory", index,
+                      param->name);
 }

@@ -109,7 +109,8 @@ static bool read_dim(reader *r, int64_t *size) {
   const char *at = r->at;
   int64_t value = 0;
   while (*at >= '0' && *at <= '9')
-    if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *at++ - '0', &value))
+    if (__builtin_mul_overflow(value, 10, &value) ||
+        __builtin_add_overflow(value, *at++ - '0', &value))
       return false;
   if (at == r->at || *at != 'x')
     return false;

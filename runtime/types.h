@@ -10,9 +10,9 @@
 
 typedef struct onyx_element {
   onyx_elem elem;
-  const char *mlir;  // "f32", "ui8", "complex<f32>"
+  const char *mlir;       // "f32", "ui8", "complex<f32>"
   const char *short_name; // signs spelled out: "i64" is "i64", "i1" is "bool"
-  DLDataType dtype;  // bits of one element as it is packed
+  DLDataType dtype;       // bits of one element as it is packed
 } onyx_element;
 
 // NULL for strings and what is no element type.
@@ -32,8 +32,9 @@ bool onyx_packed_bytes(int64_t elements, int bits, size_t *bytes);
 // overflow: {2^62, 4, 0} has no element.
 bool onyx_volume(const int64_t *shape, int rank, int64_t *elements);
 
-// Reads the whole of `text` ("tensor<?x3xf32>", "!onnx.Seq<..>", "!onnx.Opt<..>", "!onnx.Map<i64, f32>").
-// Dims without names; memory from the pool. False when it is no such type or memory is short.
+// Reads the whole of `text` ("tensor<?x3xf32>", "!onnx.Seq<..>", "!onnx.Opt<..>", "!onnx.Map<i64,
+// f32>"). Dims without names; memory from the pool. False when it is no such type or memory is
+// short.
 bool onyx_type_parse(onyx_pool *pool, const char *text, onyx_type *type);
 
 #endif

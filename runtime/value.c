@@ -40,8 +40,8 @@ static void dense_strides(const int64_t *shape, int rank, int64_t *strides) {
   }
 }
 
-bool onyx_tensor_own(DLDataType dtype, const int64_t *shape, const int64_t *strides, int rank, void *data, void *buffer,
-                     onyx_value *value) {
+bool onyx_tensor_own(DLDataType dtype, const int64_t *shape, const int64_t *strides, int rank,
+                     void *data, void *buffer, onyx_value *value) {
   *value = (onyx_value){.kind = ONYX_VALUE_NONE};
   owned_tensor *owned = malloc(sizeof *owned + 2 * (size_t)rank * sizeof(int64_t));
   if (!owned) {
@@ -56,14 +56,15 @@ bool onyx_tensor_own(DLDataType dtype, const int64_t *shape, const int64_t *stri
     dense_strides(shape, rank, owned->dims + rank);
   owned->buffer = buffer;
   // Packed elements have no strides.
-  owned->managed = (DLManagedTensor){.dl_tensor = {.data = data,
-                                                   .device = {kDLCPU, 0},
-                                                   .ndim = rank,
-                                                   .dtype = dtype,
-                                                   .shape = owned->dims,
-                                                   .strides = dtype.bits < 8 ? NULL : owned->dims + rank},
-                                     .manager_ctx = owned,
-                                     .deleter = delete_owned};
+  owned->managed =
+      (DLManagedTensor){.dl_tensor = {.data = data,
+                                      .device = {kDLCPU, 0},
+                                      .ndim = rank,
+                                      .dtype = dtype,
+                                      .shape = owned->dims,
+                                      .strides = dtype.bits < 8 ? NULL : owned->dims + rank},
+                        .manager_ctx = owned,
+                        .deleter = delete_owned};
   *value = (onyx_value){.kind = ONYX_VALUE_TENSOR,
                         .tensor = &owned->managed.dl_tensor,
                         .release = release_tensor,
@@ -71,7 +72,8 @@ bool onyx_tensor_own(DLDataType dtype, const int64_t *shape, const int64_t *stri
   return true;
 }
 
-bool onyx_tensor_make(const onyx_element *element, const int64_t *shape, int rank, onyx_value *value) {
+bool onyx_tensor_make(const onyx_element *element, const int64_t *shape, int rank,
+                      onyx_value *value) {
   int64_t count;
   size_t bytes;
   *value = (onyx_value){.kind = ONYX_VALUE_NONE};
@@ -114,7 +116,8 @@ bool onyx_strings_make(const int64_t *shape, int rank, onyx_value *value) {
   }
   if (rank)
     memcpy(own_shape, shape, (size_t)rank * sizeof *shape);
-  *value = (onyx_value){.kind = ONYX_VALUE_STRINGS, .strings = {rank, own_shape, items}, .release = release_strings};
+  *value = (onyx_value){
+      .kind = ONYX_VALUE_STRINGS, .strings = {rank, own_shape, items}, .release = release_strings};
   return true;
 }
 
@@ -142,18 +145,23 @@ bool onyx_sequence_make(size_t count, onyx_value *value) {
   onyx_value *items = calloc(count ? count : 1, sizeof *items);
   if (!items)
     return false;
-  *value = (onyx_value){.kind = ONYX_VALUE_SEQUENCE, .sequence = {count, items}, .release = release_sequence};
+  *value = (onyx_value){
+      .kind = ONYX_VALUE_SEQUENCE, .sequence = {count, items}, .release = release_sequence};
   return true;
 }
 
-onyx_value *onyx_sequence_items(onyx_value *value) { return (onyx_value *)value->sequence.items; }
+onyx_value *onyx_sequence_items(onyx_value *value) {
+  return (onyx_value *)value->sequence.items;
+}
 
 static void release_pointer(const onyx_value *item) {
   onyx_value_release((onyx_value *)item);
   free((onyx_value *)item);
 }
 
-static void release_optional(onyx_value *value) { release_pointer(value->optional); }
+static void release_optional(onyx_value *value) {
+  release_pointer(value->optional);
+}
 
 static void release_map(onyx_value *value) {
   release_pointer(value->map.keys);
@@ -177,7 +185,8 @@ bool onyx_optional_make(onyx_value *item, onyx_value *value) {
   *value = (onyx_value){.kind = ONYX_VALUE_NONE};
   if (item && !moved)
     return false;
-  *value = (onyx_value){.kind = ONYX_VALUE_OPTIONAL, .optional = moved, .release = release_optional};
+  *value =
+      (onyx_value){.kind = ONYX_VALUE_OPTIONAL, .optional = moved, .release = release_optional};
   return true;
 }
 

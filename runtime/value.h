@@ -8,11 +8,12 @@
 // large, and then *value is ONYX_VALUE_NONE.
 
 // Zeroed elements, packed and dense.
-bool onyx_tensor_make(const onyx_element *element, const int64_t *shape, int rank, onyx_value *value);
+bool onyx_tensor_make(const onyx_element *element, const int64_t *shape, int rank,
+                      onyx_value *value);
 // Takes over `buffer` (from malloc), whose elements begin at `data`; frees it on failure too.
 // strides may be NULL: row-major.
-bool onyx_tensor_own(DLDataType dtype, const int64_t *shape, const int64_t *strides, int rank, void *data, void *buffer,
-                     onyx_value *value);
+bool onyx_tensor_own(DLDataType dtype, const int64_t *shape, const int64_t *strides, int rank,
+                     void *data, void *buffer, onyx_value *value);
 // Items of size 0, to be set through onyx_strings_set.
 bool onyx_strings_make(const int64_t *shape, int rank, onyx_value *value);
 // Copies the bytes; false when memory is short.

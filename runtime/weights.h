@@ -13,14 +13,15 @@ typedef struct onyx_weights {
 
 // Where to look, and how. Names of folders may be NULL.
 typedef struct onyx_weights_search {
-  const char *given; // options.weights_dir: the only place if there is one
+  const char *given;   // options.weights_dir: the only place if there is one
   const char *so_path; // the file this code was loaded from
-  const char *hint;  // folder of the weights when the model was compiled: relative to the .so, or absolute
+  const char
+      *hint; // folder of the weights when the model was compiled: relative to the .so, or absolute
   uint32_t flags;
 } onyx_weights_search;
 
-// A file that is not there, not regular, not readable, or of another size or fingerprint is an error
-// that names the path and both values.
+// A file that is not there, not regular, not readable, or of another size or fingerprint is an
+// error that names the path and both values.
 bool onyx_weights_open(const onyx_weights_search *search, const onyx_weights_file *file, int index,
                        onyx_weights *weights, onyx_error *error);
 void onyx_weights_close(onyx_weights *weights);

@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const char *kind_name(onyx_value_kind kind) {
-  static const char *const names[] = {"nothing", "a tensor", "strings", "a sequence", "an optional", "a map"};
+  static const char *const names[] = {"nothing",    "a tensor",    "strings",
+                                      "a sequence", "an optional", "a map"};
   return names[kind];
 }
 
@@ -31,7 +32,8 @@ static void print_shape(FILE *file, const int64_t *shape, int rank) {
   putc(']', file);
 }
 
-static bool same_shape(const char *what, const int64_t *got, int got_rank, const int64_t *expected, int rank, FILE *report) {
+static bool same_shape(const char *what, const int64_t *got, int got_rank, const int64_t *expected,
+                       int rank, FILE *report) {
   if (got_rank == rank && (!rank || !memcmp(got, expected, (size_t)rank * sizeof *got)))
     return true;
   fprintf(report, "%s: shape ", what);
@@ -72,20 +74,26 @@ static double excess(onyx_elem elem, scalar got, scalar expected, tolerance tol)
 }
 
 // Dense: outputs of a model and what the readers make.
-static const char *data_of(const DLTensor *t) { return (const char *)t->data + t->byte_offset; }
+static const char *data_of(const DLTensor *t) {
+  return (const char *)t->data + t->byte_offset;
+}
 
-static void report_worst(const char *what, const onyx_element *element, const DLTensor *got, const DLTensor *expected,
-                         int64_t wrong, int64_t count, int64_t worst, FILE *report) {
+static void report_worst(const char *what, const onyx_element *element, const DLTensor *got,
+                         const DLTensor *expected, int64_t wrong, int64_t count, int64_t worst,
+                         FILE *report) {
   char g[96], e[96];
   scalar_print(g, sizeof g, element->elem, scalar_load(element->elem, data_of(got), worst));
   scalar_print(e, sizeof e, element->elem, scalar_load(element->elem, data_of(expected), worst));
-  fprintf(report, "%s: %lld of %lld elements are wrong; the worst is at ", what, (long long)wrong, (long long)count);
+  fprintf(report, "%s: %lld of %lld elements are wrong; the worst is at ", what, (long long)wrong,
+          (long long)count);
   print_index(report, worst, expected->shape, expected->ndim);
   fprintf(report, ": got %s, expected %s\n", g, e);
 }
 
-static bool compare_tensors(const char *what, const DLTensor *got, const DLTensor *expected, tolerance tol, FILE *report) {
-  const onyx_element *element = onyx_element_of_dtype(expected->dtype), *found = onyx_element_of_dtype(got->dtype);
+static bool compare_tensors(const char *what, const DLTensor *got, const DLTensor *expected,
+                            tolerance tol, FILE *report) {
+  const onyx_element *element = onyx_element_of_dtype(expected->dtype),
+                     *found = onyx_element_of_dtype(got->dtype);
   if (element != found) {
     fprintf(report, "%s: element type %s, expected %s\n", what, found->mlir, element->mlir);
     return false;
@@ -109,7 +117,8 @@ static bool compare_tensors(const char *what, const DLTensor *got, const DLTenso
   return !wrong;
 }
 
-static bool compare_strings(const char *what, const onyx_value *got, const onyx_value *expected, FILE *report) {
+static bool compare_strings(const char *what, const onyx_value *got, const onyx_value *expected,
+                            FILE *report) {
   const onyx_strings *g = &got->strings, *e = &expected->strings;
   if (!same_shape(what, g->shape, g->rank, e->shape, e->rank, report))
     return false;
@@ -121,16 +130,18 @@ static bool compare_strings(const char *what, const onyx_value *got, const onyx_
     }
   if (!wrong)
     return true;
-  fprintf(report, "%s: %lld of %lld strings are wrong; the first is at ", what, (long long)wrong, (long long)count);
+  fprintf(report, "%s: %lld of %lld strings are wrong; the first is at ", what, (long long)wrong,
+          (long long)count);
   print_index(report, first, e->shape, e->rank);
-  fprintf(report, ": got \"%.*s\", expected \"%.*s\"\n", (int)g->items[first].size, g->items[first].data,
-          (int)e->items[first].size, e->items[first].data);
+  fprintf(report, ": got \"%.*s\", expected \"%.*s\"\n", (int)g->items[first].size,
+          g->items[first].data, (int)e->items[first].size, e->items[first].data);
   return false;
 }
 
 //===-- The other kinds ---------------------------------------------------------------------===//
 
-static bool compare_sequences(const char *what, const onyx_sequence *got, const onyx_sequence *expected, tolerance tol, FILE *report) {
+static bool compare_sequences(const char *what, const onyx_sequence *got,
+                              const onyx_sequence *expected, tolerance tol, FILE *report) {
   if (got->count != expected->count) {
     fprintf(report, "%s: a sequence of %zu, expected %zu\n", what, got->count, expected->count);
     return false;
@@ -144,16 +155,18 @@ static bool compare_sequences(const char *what, const onyx_sequence *got, const 
   return same;
 }
 
-static bool compare_optionals(const char *what, const onyx_value *got, const onyx_value *expected, tolerance tol, FILE *report) {
+static bool compare_optionals(const char *what, const onyx_value *got, const onyx_value *expected,
+                              tolerance tol, FILE *report) {
   if (!got->optional != !expected->optional) {
-    fprintf(report, "%s: an optional that is %s, expected %s\n", what, got->optional ? "present" : "absent",
-            expected->optional ? "present" : "absent");
+    fprintf(report, "%s: an optional that is %s, expected %s\n", what,
+            got->optional ? "present" : "absent", expected->optional ? "present" : "absent");
     return false;
   }
   return !got->optional || value_compare(what, got->optional, expected->optional, tol, report);
 }
 
-bool value_compare(const char *what, const onyx_value *got, const onyx_value *expected, tolerance tol, FILE *report) {
+bool value_compare(const char *what, const onyx_value *got, const onyx_value *expected,
+                   tolerance tol, FILE *report) {
   if (got->kind != expected->kind) {
     fprintf(report, "%s: %s, expected %s\n", what, kind_name(got->kind), kind_name(expected->kind));
     return false;

@@ -15,6 +15,7 @@ typedef struct tolerance {
 // bools and strings exactly. On a mismatch writes lines that begin with `what` to `report`: a
 // difference of kind, type, shape or count, or the number of wrong elements and the worst of them
 // with its index.
-bool value_compare(const char *what, const onyx_value *got, const onyx_value *expected, tolerance tol, FILE *report);
+bool value_compare(const char *what, const onyx_value *got, const onyx_value *expected,
+                   tolerance tol, FILE *report);
 
 #endif

@@ -39,7 +39,8 @@ static bool ends_in(const char *text, const char *end) {
   return length > end_length && !strcmp(text + length - end_length, end);
 }
 
-bool value_read(const char *argument, const onyx_type *expected, onyx_value *value, read_error *error) {
+bool value_read(const char *argument, const onyx_type *expected, onyx_value *value,
+                read_error *error) {
   bool pb = ends_in(argument, ".pb");
   if (!pb && !ends_in(argument, ".npy"))
     return text_read(argument, expected, value, error);

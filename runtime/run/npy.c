@@ -53,7 +53,8 @@ static bool read_size(cursor *c, int64_t *value) {
   const char *start = c->at;
   *value = 0;
   for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++)
-    if (__builtin_mul_overflow(*value, 10, value) || __builtin_add_overflow(*value, *c->at - '0', value))
+    if (__builtin_mul_overflow(*value, 10, value) ||
+        __builtin_add_overflow(*value, *c->at - '0', value))
       return false;
   return c->at > start;
 }
@@ -119,14 +120,16 @@ static const onyx_element *element_of(const header *h, const onyx_type *expected
     char kind;
     uint8_t size;
     onyx_elem elem;
-  } table[] = {{'f', 4, ONYX_F32}, {'f', 8, ONYX_F64}, {'f', 2, ONYX_F16}, {'i', 1, ONYX_I8},  {'i', 2, ONYX_I16},
-               {'i', 4, ONYX_I32}, {'i', 8, ONYX_I64}, {'u', 1, ONYX_U8},  {'u', 2, ONYX_U16}, {'u', 4, ONYX_U32},
-               {'u', 8, ONYX_U64}, {'b', 1, ONYX_BOOL}, {'c', 8, ONYX_C64}, {'c', 16, ONYX_C128}};
+  } table[] = {{'f', 4, ONYX_F32}, {'f', 8, ONYX_F64},  {'f', 2, ONYX_F16}, {'i', 1, ONYX_I8},
+               {'i', 2, ONYX_I16}, {'i', 4, ONYX_I32},  {'i', 8, ONYX_I64}, {'u', 1, ONYX_U8},
+               {'u', 2, ONYX_U16}, {'u', 4, ONYX_U32},  {'u', 8, ONYX_U64}, {'b', 1, ONYX_BOOL},
+               {'c', 8, ONYX_C64}, {'c', 16, ONYX_C128}};
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
     if (table[i].kind == h->kind && table[i].size == h->itemsize)
       return onyx_element_of((int)table[i].elem);
   const onyx_element *element = expected ? onyx_element_of(expected->element) : NULL;
-  bool raw = h->kind == 'V' && element && element->dtype.bits >= 8 && element->dtype.bits / 8u == h->itemsize;
+  bool raw = h->kind == 'V' && element && element->dtype.bits >= 8 &&
+             element->dtype.bits / 8u == h->itemsize;
   return raw ? element : NULL;
 }
 
@@ -138,7 +141,8 @@ static void copy_number(char *to, const char *from, size_t size, bool reverse) {
     to[i] = from[size - 1 - i];
 }
 
-// Index in the file of element `index` in row-major order: the last index of a Fortran array is the slowest.
+// Index in the file of element `index` in row-major order: the last index of a Fortran array is the
+// slowest.
 static int64_t file_index(const header *h, int64_t index) {
   if (!h->fortran)
     return index;
@@ -150,8 +154,8 @@ static int64_t file_index(const header *h, int64_t index) {
   return result;
 }
 
-static bool read_numbers(const header *h, const char *data, int64_t count, const onyx_element *element, onyx_value *value,
-                         read_error *error) {
+static bool read_numbers(const header *h, const char *data, int64_t count,
+                         const onyx_element *element, onyx_value *value, read_error *error) {
   if (!onyx_tensor_make(element, h->shape, h->rank, value))
     return read_fail(error, "no memory for %lld elements", (long long)count);
   char *to = value->tensor->data;
@@ -166,8 +170,8 @@ static bool read_numbers(const header *h, const char *data, int64_t count, const
   for (int64_t i = 0; i < count; i++) {
     const char *from = data + (size_t)file_index(h, i) * size;
     for (int p = 0; p < parts; p++)
-      copy_number(to + (size_t)i * size + (size_t)p * (size / (size_t)parts), from + (size_t)p * (size / (size_t)parts), size / (size_t)parts,
-                  reverse);
+      copy_number(to + (size_t)i * size + (size_t)p * (size / (size_t)parts),
+                  from + (size_t)p * (size / (size_t)parts), size / (size_t)parts, reverse);
   }
   return true;
 }
@@ -204,7 +208,8 @@ static size_t read_text(const header *h, const char *from, char *to, bool *ok) {
   return used;
 }
 
-static bool read_strings(const header *h, const char *data, int64_t count, onyx_value *value, read_error *error) {
+static bool read_strings(const header *h, const char *data, int64_t count, onyx_value *value,
+                         read_error *error) {
   char *text = malloc(h->itemsize + 1); // UTF-8 is never longer than UCS-4
   bool ok = text && onyx_strings_make(h->shape, h->rank, value);
   for (int64_t i = 0; ok && i < count; i++) {
@@ -217,7 +222,8 @@ static bool read_strings(const header *h, const char *data, int64_t count, onyx_
   return ok || read_fail(error, "no memory, or no Unicode text");
 }
 
-static bool read_header(const char *bytes, size_t size, header *h, size_t *data_offset, read_error *error) {
+static bool read_header(const char *bytes, size_t size, header *h, size_t *data_offset,
+                        read_error *error) {
   if (size < 10 || memcmp(bytes, "\x93NUMPY", 6))
     return read_fail(error, "not a .npy file");
   int version = bytes[6];
@@ -236,7 +242,8 @@ static bool read_header(const char *bytes, size_t size, header *h, size_t *data_
   return true;
 }
 
-bool npy_read(const void *bytes, size_t size, const onyx_type *expected, onyx_value *value, read_error *error) {
+bool npy_read(const void *bytes, size_t size, const onyx_type *expected, onyx_value *value,
+              read_error *error) {
   header h = {0};
   size_t offset, needed;
   int64_t count;
@@ -246,12 +253,15 @@ bool npy_read(const void *bytes, size_t size, const onyx_type *expected, onyx_va
   bool strings = h.kind == 'U' || h.kind == 'S';
   const onyx_element *element = strings ? NULL : element_of(&h, expected);
   if (!strings && !element)
-    return read_fail(error, "no ONNX element type for NumPy's '%c' of %zu bytes", h.kind, h.itemsize);
-  if (!onyx_volume(h.shape, h.rank, &count) || __builtin_mul_overflow((size_t)count, h.itemsize, &needed) ||
-      needed > size - offset || (strings && !h.itemsize && count > (int64_t)size))
+    return read_fail(error, "no ONNX element type for NumPy's '%c' of %zu bytes", h.kind,
+                     h.itemsize);
+  if (!onyx_volume(h.shape, h.rank, &count) ||
+      __builtin_mul_overflow((size_t)count, h.itemsize, &needed) || needed > size - offset ||
+      (strings && !h.itemsize && count > (int64_t)size))
     return read_fail(error, "the .npy file is shorter than its header says");
   const char *data = (const char *)bytes + offset;
-  return strings ? read_strings(&h, data, count, value, error) : read_numbers(&h, data, count, element, value, error);
+  return strings ? read_strings(&h, data, count, value, error)
+                 : read_numbers(&h, data, count, element, value, error);
 }
 
 //===-- Writing -----------------------------------------------------------------------------===//
@@ -275,7 +285,9 @@ static char kind_of(const onyx_value *value) {
   }
 }
 
-bool npy_can_write(const onyx_value *value) { return kind_of(value) && value->tensor->ndim <= MAX_RANK; }
+bool npy_can_write(const onyx_value *value) {
+  return kind_of(value) && value->tensor->ndim <= MAX_RANK;
+}
 
 bool npy_write(FILE *file, const onyx_value *value) {
   const DLTensor *t = value->tensor;
@@ -285,7 +297,8 @@ bool npy_write(FILE *file, const onyx_value *value) {
   if (!memory)
     return false;
   int bytes = t->dtype.bits / 8;
-  fprintf(memory, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (", bytes > 1 ? '<' : '|', kind_of(value), bytes);
+  fprintf(memory, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (", bytes > 1 ? '<' : '|',
+          kind_of(value), bytes);
   for (int i = 0; i < t->ndim; i++)
     fprintf(memory, i ? " %lld," : "%lld,", (long long)t->shape[i]);
   fprintf(memory, "), }");

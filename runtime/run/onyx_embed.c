@@ -1,6 +1,6 @@
-// onyx-embed MODEL.so INDEX:SIZE:FINGERPRINT:FILE...: appends weights files to a library as sections
-// .onyx.weights.INDEX, for onyx-compile --embed-weights. The files' bytes are copied once, by the
-// kernel where it can; memory does not grow with them.
+// onyx-embed MODEL.so INDEX:SIZE:FINGERPRINT:FILE...: appends weights files to a library as
+// sections .onyx.weights.INDEX, for onyx-compile --embed-weights. The files' bytes are copied once,
+// by the kernel where it can; memory does not grow with them.
 #include "dialects/onnx/schema/fingerprint.h"
 #include "runtime/embedded.h"
 
@@ -43,7 +43,8 @@ static bool read_at(const library *lib, void *to, uint64_t size, uint64_t offset
 
 static bool write_at_end(library *lib, const void *from, uint64_t size) {
   for (uint64_t done = 0; done < size;) {
-    ssize_t put = pwrite(lib->fd, (const char *)from + done, size - done, (off_t)(lib->size + done));
+    ssize_t put =
+        pwrite(lib->fd, (const char *)from + done, size - done, (off_t)(lib->size + done));
     if (put < 0 && errno == EINTR)
       continue;
     if (put <= 0)
@@ -66,16 +67,19 @@ static bool open_library(library *lib, int added) {
     return fail("%s: %s", lib->path, strerror(errno));
   lib->size = (uint64_t)st.st_size;
   Elf64_Ehdr *h = &lib->head;
-  if (!read_at(lib, h, sizeof *h, 0) || memcmp(h->e_ident, ELFMAG, SELFMAG) || h->e_ident[EI_CLASS] != ELFCLASS64 ||
-      h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shstrndx >= h->e_shnum || h->e_shnum + added >= SHN_LORESERVE)
+  if (!read_at(lib, h, sizeof *h, 0) || memcmp(h->e_ident, ELFMAG, SELFMAG) ||
+      h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_shentsize != sizeof(Elf64_Shdr) ||
+      h->e_shstrndx >= h->e_shnum || h->e_shnum + added >= SHN_LORESERVE)
     return fail("%s is no library that sections can be added to", lib->path);
   lib->count = h->e_shnum;
   lib->sections = calloc(lib->count + (size_t)added, sizeof *lib->sections);
-  if (!lib->sections || !read_at(lib, lib->sections, lib->count * sizeof *lib->sections, h->e_shoff))
+  if (!lib->sections ||
+      !read_at(lib, lib->sections, lib->count * sizeof *lib->sections, h->e_shoff))
     return fail("%s: its sections cannot be read", lib->path);
   Elf64_Shdr *strings = &lib->sections[h->e_shstrndx];
   lib->names_size = strings->sh_size;
-  lib->names = lib->names_size < lib->size ? calloc(lib->names_size + 32 * (size_t)added + 1, 1) : NULL;
+  lib->names =
+      lib->names_size < lib->size ? calloc(lib->names_size + 32 * (size_t)added + 1, 1) : NULL;
   return (lib->names && read_at(lib, lib->names, lib->names_size, strings->sh_offset)) ||
          fail("%s: its names cannot be read", lib->path);
 }
@@ -90,7 +94,8 @@ typedef struct file {
 static bool open_file(const char *text, file *f) {
   int length = 0;
   unsigned long long size, fingerprint;
-  if (sscanf(text, "%d:%llu:%llx:%n", &f->index, &size, &fingerprint, &length) != 3 || !length || f->index < 0)
+  if (sscanf(text, "%d:%llu:%llx:%n", &f->index, &size, &fingerprint, &length) != 3 || !length ||
+      f->index < 0)
     return fail("%s: expected INDEX:SIZE:FINGERPRINT:FILE", text);
   f->path = text + length;
   f->size = size;
@@ -100,7 +105,8 @@ static bool open_file(const char *text, file *f) {
   if (f->fd < 0 || fstat(f->fd, &st))
     return fail("%s: %s", f->path, strerror(errno));
   bool ok;
-  if ((uint64_t)st.st_size != f->size || onyx_fingerprint_fd(f->fd, f->size, &ok) != f->fingerprint || !ok)
+  if ((uint64_t)st.st_size != f->size ||
+      onyx_fingerprint_fd(f->fd, f->size, &ok) != f->fingerprint || !ok)
     return fail("%s: not the file that the model was imported with", f->path);
   return true;
 }
@@ -137,7 +143,8 @@ static bool add_file(library *lib, const file *f) {
   s->sh_offset = lib->size;
   s->sh_size = f->size;
   s->sh_addralign = ONYX_EMBEDDED_ALIGNMENT;
-  lib->names_size += (size_t)sprintf(lib->names + lib->names_size, ONYX_EMBEDDED_PREFIX "%d", f->index) + 1;
+  lib->names_size +=
+      (size_t)sprintf(lib->names + lib->names_size, ONYX_EMBEDDED_PREFIX "%d", f->index) + 1;
   return copy_data(lib, f);
 }
 
@@ -152,7 +159,8 @@ static bool finish(library *lib) {
   lib->head.e_shnum = (Elf64_Half)lib->count;
   if (!write_at_end(lib, lib->sections, lib->count * sizeof *lib->sections))
     return false;
-  return pwrite(lib->fd, &lib->head, sizeof lib->head, 0) == (ssize_t)sizeof lib->head || fail("%s: %s", lib->path, strerror(errno));
+  return pwrite(lib->fd, &lib->head, sizeof lib->head, 0) == (ssize_t)sizeof lib->head ||
+         fail("%s: %s", lib->path, strerror(errno));
 }
 
 static bool embed(library *lib, int count, char **texts) {

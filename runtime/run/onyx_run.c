@@ -19,25 +19,30 @@ enum { OK = 0, WRONG = 1, USAGE = 2 };
 static const char help[] =
     "usage: onyx-run MODEL.so [options]\n"
     "\n"
-    "Runs a model compiled by onyx-compile. Prints the outputs unless they are compared, saved or timed.\n"
+    "Runs a model compiled by onyx-compile. Prints the outputs unless they are compared, saved or "
+    "timed.\n"
     "\n"
     "  --input V             next input: x.pb (TensorProto, SequenceProto, OptionalProto), x.npy,\n"
     "                        or text: '2x3xf32=1 2 3 4 5 6', 'i64=7', '2xstr=a \"b c\"', 'none'\n"
     "  --expected-output V   next expected output; a mismatch shows the worst element and exits 1\n"
-    "  --rtol R, --atol A    allowed: |got - expected| <= A + R * |expected| (1e-3, 1e-5); integers exactly\n"
+    "  --rtol R, --atol A    allowed: |got - expected| <= A + R * |expected| (1e-3, 1e-5); "
+    "integers exactly\n"
     "  --dim NAME=N          size of a symbolic dimension of random inputs (default 1)\n"
     "  --shape I=2x3         shape of random input I (number or name)\n"
     "  --seed S              of random inputs (default 0)\n"
-    "  --runs N              run N times and print the times; --warmup N: runs before those (default 1)\n"
+    "  --runs N              run N times and print the times; --warmup N: runs before those "
+    "(default 1)\n"
     "  --threads N           threads of one run\n"
     "  --save DIR            write output_I.npy (.pb for what NumPy lacks)\n"
     "  --limit N             elements of an output to print (default 64)\n"
     "  --weights DIR         where the model's weights files are\n"
-    "  --copy-weights        read them instead of mapping them; --no-verify: do not check their fingerprint\n"
+    "  --copy-weights        read them instead of mapping them; --no-verify: do not check their "
+    "fingerprint\n"
     "  --describe            print inputs and outputs, and stop\n"
     "  --help, --version\n"
     "\n"
-    "Without --input the inputs are random, the same on every machine (floats in [0, 1), integers below 10).\n"
+    "Without --input the inputs are random, the same on every machine (floats in [0, 1), integers "
+    "below 10).\n"
     "Exit code: 0, 1 for a mismatch or an error of the model or a file, 2 for wrong usage.\n";
 
 //===-- Arguments ---------------------------------------------------------------------------===//
@@ -81,30 +86,45 @@ static int fail(const char *format, ...) {
 }
 
 enum option_code {
-  INPUT = 256, EXPECTED, RTOL, ATOL, DIM, SHAPE, SEED, RUNS, WARMUP, THREADS, SAVE, LIMIT, WEIGHTS, COPY, NO_VERIFY, DESCRIBE, HELP,
+  INPUT = 256,
+  EXPECTED,
+  RTOL,
+  ATOL,
+  DIM,
+  SHAPE,
+  SEED,
+  RUNS,
+  WARMUP,
+  THREADS,
+  SAVE,
+  LIMIT,
+  WEIGHTS,
+  COPY,
+  NO_VERIFY,
+  DESCRIBE,
+  HELP,
   VERSION
 };
 
-static const struct option option_table[] = {
-    {"input", required_argument, NULL, INPUT},
-    {"expected-output", required_argument, NULL, EXPECTED},
-    {"rtol", required_argument, NULL, RTOL},
-    {"atol", required_argument, NULL, ATOL},
-    {"dim", required_argument, NULL, DIM},
-    {"shape", required_argument, NULL, SHAPE},
-    {"seed", required_argument, NULL, SEED},
-    {"runs", required_argument, NULL, RUNS},
-    {"warmup", required_argument, NULL, WARMUP},
-    {"threads", required_argument, NULL, THREADS},
-    {"save", required_argument, NULL, SAVE},
-    {"limit", required_argument, NULL, LIMIT},
-    {"weights", required_argument, NULL, WEIGHTS},
-    {"copy-weights", no_argument, NULL, COPY},
-    {"no-verify", no_argument, NULL, NO_VERIFY},
-    {"describe", no_argument, NULL, DESCRIBE},
-    {"help", no_argument, NULL, HELP},
-    {"version", no_argument, NULL, VERSION},
-    {NULL, 0, NULL, 0}};
+static const struct option option_table[] = {{"input", required_argument, NULL, INPUT},
+                                             {"expected-output", required_argument, NULL, EXPECTED},
+                                             {"rtol", required_argument, NULL, RTOL},
+                                             {"atol", required_argument, NULL, ATOL},
+                                             {"dim", required_argument, NULL, DIM},
+                                             {"shape", required_argument, NULL, SHAPE},
+                                             {"seed", required_argument, NULL, SEED},
+                                             {"runs", required_argument, NULL, RUNS},
+                                             {"warmup", required_argument, NULL, WARMUP},
+                                             {"threads", required_argument, NULL, THREADS},
+                                             {"save", required_argument, NULL, SAVE},
+                                             {"limit", required_argument, NULL, LIMIT},
+                                             {"weights", required_argument, NULL, WEIGHTS},
+                                             {"copy-weights", no_argument, NULL, COPY},
+                                             {"no-verify", no_argument, NULL, NO_VERIFY},
+                                             {"describe", no_argument, NULL, DESCRIBE},
+                                             {"help", no_argument, NULL, HELP},
+                                             {"version", no_argument, NULL, VERSION},
+                                             {NULL, 0, NULL, 0}};
 
 static bool read_count(const char *text, long min, long max, long *value) {
   char *end;
@@ -133,32 +153,72 @@ static int take_option(arguments *a, int option, const char *text) {
   long number = 0;
   bool ok = true;
   switch (option) {
-  case INPUT: ok = append(&a->inputs, text); break;
-  case EXPECTED: ok = append(&a->expected, text); break;
-  case DIM: ok = append(&a->dims, text) && strchr(text, '='); break;
-  case SHAPE: ok = append(&a->shapes, text) && strchr(text, '='); break;
-  case RTOL: ok = read_tolerance(text, &a->tol.rtol); break;
-  case ATOL: ok = read_tolerance(text, &a->tol.atol); break;
-  case SEED: ok = read_count(text, 0, LONG_MAX, &number); a->seed = (uint64_t)number; break;
-  case RUNS: ok = read_count(text, 1, 1000000000, &a->runs); break;
-  case WARMUP: ok = read_count(text, 0, 1000000000, &a->warmup); break;
-  case LIMIT: ok = read_count(text, 0, LONG_MAX, &a->limit); break;
-  case THREADS: ok = read_count(text, 1, 4096, &number); a->options.num_threads = (int32_t)number; break;
-  case SAVE: a->save = text; break;
-  case WEIGHTS: a->options.weights_dir = text; break;
-  case COPY: a->options.flags |= ONYX_COPY_WEIGHTS; break;
-  case NO_VERIFY: a->options.flags |= ONYX_SKIP_VERIFY; break;
-  case DESCRIBE: a->describe = true; break;
-  case HELP: fputs(help, stdout); return OK;
-  case VERSION: puts("onyx-run " ONYX_VERSION); return OK;
-  default: return usage("unknown option or missing value");
+  case INPUT:
+    ok = append(&a->inputs, text);
+    break;
+  case EXPECTED:
+    ok = append(&a->expected, text);
+    break;
+  case DIM:
+    ok = append(&a->dims, text) && strchr(text, '=');
+    break;
+  case SHAPE:
+    ok = append(&a->shapes, text) && strchr(text, '=');
+    break;
+  case RTOL:
+    ok = read_tolerance(text, &a->tol.rtol);
+    break;
+  case ATOL:
+    ok = read_tolerance(text, &a->tol.atol);
+    break;
+  case SEED:
+    ok = read_count(text, 0, LONG_MAX, &number);
+    a->seed = (uint64_t)number;
+    break;
+  case RUNS:
+    ok = read_count(text, 1, 1000000000, &a->runs);
+    break;
+  case WARMUP:
+    ok = read_count(text, 0, 1000000000, &a->warmup);
+    break;
+  case LIMIT:
+    ok = read_count(text, 0, LONG_MAX, &a->limit);
+    break;
+  case THREADS:
+    ok = read_count(text, 1, 4096, &number);
+    a->options.num_threads = (int32_t)number;
+    break;
+  case SAVE:
+    a->save = text;
+    break;
+  case WEIGHTS:
+    a->options.weights_dir = text;
+    break;
+  case COPY:
+    a->options.flags |= ONYX_COPY_WEIGHTS;
+    break;
+  case NO_VERIFY:
+    a->options.flags |= ONYX_SKIP_VERIFY;
+    break;
+  case DESCRIBE:
+    a->describe = true;
+    break;
+  case HELP:
+    fputs(help, stdout);
+    return OK;
+  case VERSION:
+    puts("onyx-run " ONYX_VERSION);
+    return OK;
+  default:
+    return usage("unknown option or missing value");
   }
   return ok ? -1 : usage("bad value \"%s\"", text);
 }
 
 static int read_arguments(int argc, char **argv, arguments *a) {
   opterr = 0;
-  for (int option, index = 0; (option = getopt_long(argc, argv, "h", option_table, &index)) != -1;) {
+  for (int option, index = 0;
+       (option = getopt_long(argc, argv, "h", option_table, &index)) != -1;) {
     if (option == '?' || option == ':')
       return usage("unknown option or missing value: %s", argv[optind - 1]);
     int code = take_option(a, option == 'h' ? HELP : option, optarg);
@@ -260,7 +320,8 @@ static bool read_shape(const char *text, int rank, int64_t *shape) {
 static bool names_input(const char *key, size_t length, size_t index, const char *name) {
   char number[24];
   snprintf(number, sizeof number, "%zu", index);
-  return (strlen(number) == length && !memcmp(number, key, length)) || (strlen(name) == length && !memcmp(name, key, length));
+  return (strlen(number) == length && !memcmp(number, key, length)) ||
+         (strlen(name) == length && !memcmp(name, key, length));
 }
 
 static bool dim_size(const arguments *a, const char *name, int64_t *size) {
@@ -277,7 +338,8 @@ static bool dim_size(const arguments *a, const char *name, int64_t *size) {
   return true;
 }
 
-static int random_shape(const arguments *a, const onyx_parameter *param, size_t index, int64_t *shape) {
+static int random_shape(const arguments *a, const onyx_parameter *param, size_t index,
+                        int64_t *shape) {
   for (int d = 0; param->type.dims && d < param->type.rank; d++) {
     shape[d] = param->type.dims[d].size;
     if (shape[d] < 0 && !dim_size(a, param->type.dims[d].name, &shape[d]))
@@ -285,7 +347,8 @@ static int random_shape(const arguments *a, const onyx_parameter *param, size_t 
   }
   for (int i = 0; i < a->shapes.count; i++) {
     const char *text = a->shapes.items[i], *equals = strrchr(text, '=');
-    if (names_input(text, (size_t)(equals - text), index, param->name) && !read_shape(equals + 1, param->type.rank, shape))
+    if (names_input(text, (size_t)(equals - text), index, param->name) &&
+        !read_shape(equals + 1, param->type.rank, shape))
       return usage("--shape %s does not fit %s", text, param->text);
   }
   return OK;
@@ -294,10 +357,12 @@ static int random_shape(const arguments *a, const onyx_parameter *param, size_t 
 static int random_values(const arguments *a, const onyx_signature *sig, onyx_value *values) {
   for (size_t i = 0; i < sig->num_inputs; i++) {
     const onyx_parameter *param = &sig->inputs[i];
-    int64_t *shape = calloc((size_t)(param->type.rank > 0 ? param->type.rank : 0) + 1, sizeof *shape);
+    int64_t *shape =
+        calloc((size_t)(param->type.rank > 0 ? param->type.rank : 0) + 1, sizeof *shape);
     int code = shape ? random_shape(a, param, i, shape) : fail("no memory");
     if (code == OK && !random_value(&param->type, shape, a->seed, i, &values[i]))
-      code = fail("cannot make a random value for input %zu \"%s\": %s", i, param->name, param->text);
+      code =
+          fail("cannot make a random value for input %zu \"%s\": %s", i, param->name, param->text);
     free(shape);
     if (code != OK)
       return code;
@@ -346,8 +411,8 @@ static void print_times(double *ms, long runs) {
     sum += ms[i];
   qsort(ms, (size_t)runs, sizeof *ms, by_value);
   double median = runs % 2 ? ms[runs / 2] : (ms[runs / 2 - 1] + ms[runs / 2]) / 2;
-  printf("%ld run%s: min %.3f ms, median %.3f ms, mean %.3f ms\n", runs, runs == 1 ? "" : "s", ms[0], median,
-         sum / (double)runs);
+  printf("%ld run%s: min %.3f ms, median %.3f ms, mean %.3f ms\n", runs, runs == 1 ? "" : "s",
+         ms[0], median, sum / (double)runs);
 }
 
 // Leaves the outputs of the last run.
@@ -370,7 +435,8 @@ static int run_all(const arguments *a, const model *m, const onyx_value *in, ony
 //===-- Outputs -----------------------------------------------------------------------------===//
 
 // Every output is compared, also after one that is wrong.
-static int compare_all(const arguments *a, const onyx_signature *sig, const onyx_value *out, onyx_value *expected) {
+static int compare_all(const arguments *a, const onyx_signature *sig, const onyx_value *out,
+                       onyx_value *expected) {
   int code = read_values(&a->expected, sig->outputs, expected);
   bool read = code == OK;
   for (int i = 0; read && i < a->expected.count; i++) {
@@ -417,7 +483,8 @@ static void print_all(const arguments *a, const onyx_signature *sig, const onyx_
   }
 }
 
-static int use_outputs(const arguments *a, const onyx_signature *sig, const onyx_value *out, onyx_value *expected) {
+static int use_outputs(const arguments *a, const onyx_signature *sig, const onyx_value *out,
+                       onyx_value *expected) {
   int code = a->save ? save_all(a->save, sig, out) : OK;
   if (a->expected.count)
     return code | compare_all(a, sig, out, expected);
@@ -430,7 +497,8 @@ static int run(const arguments *a, const model *m) {
   const onyx_signature *sig = m->signature;
   if ((size_t)a->expected.count > sig->num_outputs)
     return usage("the model has %zu outputs, %d are expected", sig->num_outputs, a->expected.count);
-  onyx_value *in = calloc(sig->num_inputs + 1, sizeof *in), *out = calloc(sig->num_outputs + 1, sizeof *out),
+  onyx_value *in = calloc(sig->num_inputs + 1, sizeof *in),
+             *out = calloc(sig->num_outputs + 1, sizeof *out),
              *expected = calloc(sig->num_outputs + 1, sizeof *expected);
   int code = in && out && expected ? make_inputs(a, sig, in) : fail("no memory");
   if (code == OK)
@@ -447,7 +515,8 @@ static int run(const arguments *a, const model *m) {
 }
 
 int main(int argc, char **argv) {
-  arguments a = {.tol = {1e-3, 1e-5}, .warmup = 1, .limit = 64, .options = {.size = sizeof a.options}};
+  arguments a = {
+      .tol = {1e-3, 1e-5}, .warmup = 1, .limit = 64, .options = {.size = sizeof a.options}};
   model m = {0};
   int code = read_arguments(argc, argv, &a);
   if (code < 0) {

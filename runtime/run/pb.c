@@ -83,7 +83,9 @@ static bool next_field(wire *w, field *f) {
   return !w->bad;
 }
 
-static size_t wire_size(const wire *w) { return (size_t)(w->end - w->at); }
+static size_t wire_size(const wire *w) {
+  return (size_t)(w->end - w->at);
+}
 
 // Calls put for each number of a repeated field, packed or not.
 typedef bool put_fn(void *to, uint64_t value);
@@ -184,7 +186,8 @@ static bool count_number(void *to, uint64_t value) {
 }
 
 // Numbers (or strings) that the typed field holds.
-static bool count_typed(wire w, uint32_t number, enum wire_type type, bool strings, uint64_t *count) {
+static bool count_typed(wire w, uint32_t number, enum wire_type type, bool strings,
+                        uint64_t *count) {
   field f;
   *count = 0;
   while (next_field(&w, &f))
@@ -208,10 +211,12 @@ static bool put_number(void *to, uint64_t value) {
   return true;
 }
 
-static bool read_strings(wire w, const tensor_head *head, int64_t count, onyx_value *value, read_error *error) {
+static bool read_strings(wire w, const tensor_head *head, int64_t count, onyx_value *value,
+                         read_error *error) {
   uint64_t found;
   if (!count_typed(w, T_STRING_DATA, VARINT, true, &found) || found != (uint64_t)count)
-    return read_fail(error, "TensorProto has not as many strings as its dims say (%lld)", (long long)count);
+    return read_fail(error, "TensorProto has not as many strings as its dims say (%lld)",
+                     (long long)count);
   if (!onyx_strings_make(head->dims, head->rank, value))
     return read_fail(error, "no memory");
   field f;
@@ -225,15 +230,16 @@ static bool read_strings(wire w, const tensor_head *head, int64_t count, onyx_va
 }
 
 // Numbers of a typed field: complex elements have two, sub-byte ones share one byte of a number.
-static bool read_typed(wire w, const onyx_element *element, const tensor_head *head, int64_t count, size_t bytes,
-                       onyx_value *value, read_error *error) {
+static bool read_typed(wire w, const onyx_element *element, const tensor_head *head, int64_t count,
+                       size_t bytes, onyx_value *value, read_error *error) {
   enum wire_type type;
   uint32_t number = typed_field(element->elem, &type);
   bool complex = onyx_elem_is_complex(element->elem);
   size_t size = element->dtype.bits < 8 ? 1 : element->dtype.bits / 8u / (complex ? 2 : 1);
   uint64_t found;
   if (!count_typed(w, number, type, false, &found) || found != bytes / size)
-    return read_fail(error, "TensorProto has not as many elements as its dims say (%lld)", (long long)count);
+    return read_fail(error, "TensorProto has not as many elements as its dims say (%lld)",
+                     (long long)count);
   if (!onyx_tensor_make(element, head->dims, head->rank, value))
     return read_fail(error, "no memory for %lld elements", (long long)count);
   filler fill = {value->tensor->data, size};
@@ -244,9 +250,11 @@ static bool read_typed(wire w, const onyx_element *element, const tensor_head *h
   return true;
 }
 
-static bool read_raw(const onyx_element *element, const tensor_head *head, size_t bytes, onyx_value *value, read_error *error) {
+static bool read_raw(const onyx_element *element, const tensor_head *head, size_t bytes,
+                     onyx_value *value, read_error *error) {
   if (wire_size(&head->raw) != bytes)
-    return read_fail(error, "TensorProto has %zu bytes of raw_data, its dims and type say %zu", wire_size(&head->raw), bytes);
+    return read_fail(error, "TensorProto has %zu bytes of raw_data, its dims and type say %zu",
+                     wire_size(&head->raw), bytes);
   if (!onyx_tensor_make(element, head->dims, head->rank, value))
     return read_fail(error, "no memory for %zu bytes", bytes);
   if (bytes)
@@ -265,11 +273,13 @@ static bool read_tensor_with(wire w, tensor_head *head, onyx_value *value, read_
     return read_strings(w, head, count, value, error);
   const onyx_element *element = onyx_element_of(head->type <= INT32_MAX ? (int)head->type : 0);
   if (!element)
-    return read_fail(error, "TensorProto with unknown data_type %llu", (unsigned long long)head->type);
+    return read_fail(error, "TensorProto with unknown data_type %llu",
+                     (unsigned long long)head->type);
   if (!onyx_packed_bytes(count, element->dtype.bits, &bytes))
     return read_fail(error, "TensorProto with too many elements");
-  return head->has_raw && (wire_size(&head->raw) || !bytes) ? read_raw(element, head, bytes, value, error)
-                                                            : read_typed(w, element, head, count, bytes, value, error);
+  return head->has_raw && (wire_size(&head->raw) || !bytes)
+             ? read_raw(element, head, bytes, value, error)
+             : read_typed(w, element, head, count, bytes, value, error);
 }
 
 static bool read_tensor(wire w, onyx_value *value, read_error *error) {
@@ -290,7 +300,9 @@ static bool read_any(wire w, uint32_t number, int depth, onyx_value *value, read
 // True for an element. *ok becomes false for what neither message has: a TensorProto, say.
 static bool is_element(const field *f, bool *ok) {
   bool element = f->number >= V_TENSOR && f->number <= V_OPTIONAL;
-  *ok &= element ? f->type == BYTES : f->number == 1 ? f->type == BYTES : f->number == V_ELEM_TYPE && f->type == VARINT;
+  *ok &= element          ? f->type == BYTES
+         : f->number == 1 ? f->type == BYTES
+                          : f->number == V_ELEM_TYPE && f->type == VARINT;
   return element;
 }
 
@@ -341,18 +353,20 @@ static bool put_key(void *to, uint64_t value) {
 
 static bool read_keys(wire w, onyx_value *keys, read_error *error) {
   uint64_t ints, strings;
-  if (!count_typed(w, M_KEYS, VARINT, false, &ints) || !count_typed(w, M_STRING_KEYS, VARINT, true, &strings) ||
-      (ints && strings))
+  if (!count_typed(w, M_KEYS, VARINT, false, &ints) ||
+      !count_typed(w, M_STRING_KEYS, VARINT, true, &strings) || (ints && strings))
     return read_fail(error, "MapProto with bad keys");
   int64_t count = (int64_t)(ints + strings), i = 0;
-  bool made = strings ? onyx_strings_make(&count, 1, keys) : onyx_tensor_make(onyx_element_of(ONYX_I64), &count, 1, keys);
+  bool made = strings ? onyx_strings_make(&count, 1, keys)
+                      : onyx_tensor_make(onyx_element_of(ONYX_I64), &count, 1, keys);
   if (!made)
     return read_fail(error, "no memory");
   field f;
   while (next_field(&w, &f)) {
     if (!strings && f.number == M_KEYS)
       each_number(&f, VARINT, put_key, keys);
-    if (strings && f.number == M_STRING_KEYS && !onyx_strings_set(keys, i++, (const char *)f.bytes.at, wire_size(&f.bytes))) {
+    if (strings && f.number == M_STRING_KEYS &&
+        !onyx_strings_set(keys, i++, (const char *)f.bytes.at, wire_size(&f.bytes))) {
       onyx_value_release(keys);
       return read_fail(error, "no memory");
     }
@@ -400,10 +414,12 @@ static bool read_any(wire w, uint32_t number, int depth, onyx_value *value, read
   }
 }
 
-bool pb_read(const void *bytes, size_t size, const onyx_type *expected, onyx_value *value, read_error *error) {
+bool pb_read(const void *bytes, size_t size, const onyx_type *expected, onyx_value *value,
+             read_error *error) {
   static const uint32_t field_of[] = {
-      [ONYX_VALUE_NONE] = V_TENSOR,         [ONYX_VALUE_TENSOR] = V_TENSOR,     [ONYX_VALUE_STRINGS] = V_TENSOR,
-      [ONYX_VALUE_SEQUENCE] = V_SEQUENCE, [ONYX_VALUE_OPTIONAL] = V_OPTIONAL, [ONYX_VALUE_MAP] = V_MAP};
+      [ONYX_VALUE_NONE] = V_TENSOR,       [ONYX_VALUE_TENSOR] = V_TENSOR,
+      [ONYX_VALUE_STRINGS] = V_TENSOR,    [ONYX_VALUE_SEQUENCE] = V_SEQUENCE,
+      [ONYX_VALUE_OPTIONAL] = V_OPTIONAL, [ONYX_VALUE_MAP] = V_MAP};
   wire w = {bytes, (const uint8_t *)bytes + size, false};
   *value = (onyx_value){.kind = ONYX_VALUE_NONE};
   return read_any(w, expected ? field_of[expected->kind] : V_TENSOR, 0, value, error);
@@ -417,7 +433,9 @@ static void put_varint(FILE *file, uint64_t value) {
   putc((int)value, file);
 }
 
-static void put_field(FILE *file, int number, enum wire_type type) { put_varint(file, (uint64_t)number << 3 | type); }
+static void put_field(FILE *file, int number, enum wire_type type) {
+  put_varint(file, (uint64_t)number << 3 | type);
+}
 
 static void put_int(FILE *file, int number, uint64_t value) {
   put_field(file, number, VARINT);
@@ -449,7 +467,8 @@ static bool write_tensor(FILE *file, const onyx_value *value) {
   if (!element || !onyx_packed_bytes(count, element->dtype.bits, &bytes))
     return false;
   put_int(file, T_DATA_TYPE, element->elem);
-  put_bytes(file, T_RAW_DATA, (const char *)value->tensor->data + value->tensor->byte_offset, bytes);
+  put_bytes(file, T_RAW_DATA, (const char *)value->tensor->data + value->tensor->byte_offset,
+            bytes);
   return true;
 }
 
@@ -466,9 +485,11 @@ static int field_of_kind(const onyx_value *value) {
   }
 }
 
-// elem_type is the number of the kind among those of onnx-data.proto, in another order than the fields.
+// elem_type is the number of the kind among those of onnx-data.proto, in another order than the
+// fields.
 static uint64_t elem_type_of_kind(const onyx_value *value) {
-  static const uint64_t numbers[] = {[V_TENSOR] = 1, [V_SEQUENCE] = 3, [V_MAP] = 4, [V_OPTIONAL] = 5};
+  static const uint64_t numbers[] = {
+      [V_TENSOR] = 1, [V_SEQUENCE] = 3, [V_MAP] = 4, [V_OPTIONAL] = 5};
   return numbers[field_of_kind(value)];
 }
 
@@ -503,9 +524,12 @@ static bool write_map(FILE *file, const onyx_map *map) {
   put_int(file, M_KEY_TYPE, strings ? ONYX_STRING : ONYX_I64);
   for (int64_t i = 0; i < count; i++)
     if (strings)
-      put_bytes(file, M_STRING_KEYS, map->keys->strings.items[i].data, map->keys->strings.items[i].size);
+      put_bytes(file, M_STRING_KEYS, map->keys->strings.items[i].data,
+                map->keys->strings.items[i].size);
     else
-      put_int(file, M_KEYS, ((const uint64_t *)((const char *)map->keys->tensor->data + map->keys->tensor->byte_offset))[i]);
+      put_int(file, M_KEYS,
+              ((const uint64_t *)((const char *)map->keys->tensor->data +
+                                  map->keys->tensor->byte_offset))[i]);
   char *text = NULL;
   size_t size = 0;
   FILE *memory = open_memstream(&text, &size);

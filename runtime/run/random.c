@@ -10,7 +10,9 @@ static uint64_t next(uint64_t *state) {
   return z ^ z >> 31;
 }
 
-static double next_real(uint64_t *state) { return (double)(next(state) >> 40) / 16777216.0; }
+static double next_real(uint64_t *state) {
+  return (double)(next(state) >> 40) / 16777216.0;
+}
 
 static scalar next_scalar(onyx_elem elem, int bits, uint64_t *state) {
   uint64_t range = elem == ONYX_BOOL || bits == 2 ? 2 : bits == 4 ? 8 : 10;
@@ -31,7 +33,8 @@ static scalar next_scalar(onyx_elem elem, int bits, uint64_t *state) {
   }
 }
 
-bool random_value(const onyx_type *type, const int64_t *shape, uint64_t seed, size_t input, onyx_value *value) {
+bool random_value(const onyx_type *type, const int64_t *shape, uint64_t seed, size_t input,
+                  onyx_value *value) {
   uint64_t state = seed + ((uint64_t)input << 32);
   if (type->kind == ONYX_VALUE_OPTIONAL)
     return onyx_optional_make(NULL, value);
@@ -48,6 +51,7 @@ bool random_value(const onyx_type *type, const int64_t *shape, uint64_t seed, si
     return false;
   int64_t count = onyx_value_count(value);
   for (int64_t i = 0; i < count; i++)
-    scalar_store(element->elem, value->tensor->data, i, next_scalar(element->elem, element->dtype.bits, &state));
+    scalar_store(element->elem, value->tensor->data, i,
+                 next_scalar(element->elem, element->dtype.bits, &state));
   return true;
 }

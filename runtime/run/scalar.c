@@ -20,8 +20,8 @@ typedef struct format {
 // f8E8M0 is apart: it has neither sign nor mantissa nor zero.
 static const format *format_of(onyx_elem elem) {
   static const format f16 = {5, 10, 15, IEEE}, bf16 = {8, 7, 127, IEEE}, e4m3fn = {4, 3, 7, FN},
-                      e4m3fnuz = {4, 3, 8, FNUZ}, e5m2 = {5, 2, 15, IEEE}, e5m2fnuz = {5, 2, 16, FNUZ},
-                      e2m1 = {2, 1, 1, PLAIN};
+                      e4m3fnuz = {4, 3, 8, FNUZ}, e5m2 = {5, 2, 15, IEEE},
+                      e5m2fnuz = {5, 2, 16, FNUZ}, e2m1 = {2, 1, 1, PLAIN};
   switch (elem) {
   case ONYX_F16:
     return &f16;
@@ -53,7 +53,8 @@ static double decode(const format *f, uint32_t bits) {
     return NAN;
   if (f->specials == FNUZ && sign && !exponent && !mantissa)
     return NAN;
-  double m = exponent ? 1.0 + ldexp(mantissa, -f->mantissa_bits) : ldexp(mantissa, -f->mantissa_bits);
+  double m =
+      exponent ? 1.0 + ldexp(mantissa, -f->mantissa_bits) : ldexp(mantissa, -f->mantissa_bits);
   double value = ldexp(m, (int)(exponent ? exponent : 1) - f->bias);
   return sign ? -value : value;
 }
@@ -109,7 +110,8 @@ static bool encode_e8m0(double value, uint32_t *bits) {
   }
   int exponent;
   // A power of two is 0.5 * 2^exponent.
-  if (!(value > 0) || isinf(value) || frexp(value, &exponent) != 0.5 || exponent - 1 < -127 || exponent - 1 > 127)
+  if (!(value > 0) || isinf(value) || frexp(value, &exponent) != 0.5 || exponent - 1 < -127 ||
+      exponent - 1 > 127)
     return false;
   *bits = (uint32_t)(exponent - 1 + 127);
   return true;
@@ -142,13 +144,16 @@ scalar_kind scalar_kind_of(onyx_elem elem) {
   }
 }
 
-static int bits_of(onyx_elem elem) { return onyx_element_of((int)elem)->dtype.bits; }
+static int bits_of(onyx_elem elem) {
+  return onyx_element_of((int)elem)->dtype.bits;
+}
 
 // Element of 2 to 64 bits; memory is little-endian.
 static uint64_t load_bits(const void *data, int bits, int64_t index) {
   if (bits < 8) {
     int per_byte = 8 / bits;
-    return (uint64_t)(((const uint8_t *)data)[index / per_byte] >> (index % per_byte * bits) & ((1 << bits) - 1));
+    return (uint64_t)(((const uint8_t *)data)[index / per_byte] >> (index % per_byte * bits) &
+                      ((1 << bits) - 1));
   }
   uint64_t value = 0;
   memcpy(&value, (const char *)data + index * (bits / 8), (size_t)bits / 8);
@@ -209,7 +214,8 @@ scalar scalar_load(onyx_elem elem, const void *data, int64_t index) {
     return (scalar){.u = load_bits(data, bits, index)};
   case SCALAR_COMPLEX: {
     onyx_elem part = elem == ONYX_C64 ? ONYX_F32 : ONYX_F64;
-    return (scalar){.re = load_real(part, data, 2 * index), .im = load_real(part, data, 2 * index + 1)};
+    return (scalar){.re = load_real(part, data, 2 * index),
+                    .im = load_real(part, data, 2 * index + 1)};
   }
   default:
     return (scalar){.re = load_real(elem, data, index)};
@@ -229,7 +235,8 @@ bool scalar_store(onyx_elem elem, void *data, int64_t index, scalar value) {
     return value.u <= (elem == ONYX_BOOL ? 1 : UINT64_MAX >> (64 - bits));
   case SCALAR_COMPLEX: {
     onyx_elem part = elem == ONYX_C64 ? ONYX_F32 : ONYX_F64;
-    return store_real(part, data, 2 * index, value.re) && store_real(part, data, 2 * index + 1, value.im);
+    return store_real(part, data, 2 * index, value.re) &&
+           store_real(part, data, 2 * index + 1, value.im);
   }
   default:
     return store_real(elem, data, index, value.re);
@@ -315,8 +322,8 @@ bool scalar_parse(onyx_elem elem, const char *text, scalar *value) {
   case SCALAR_COMPLEX:
     if (*text != '(')
       return parse_real(text, "", &value->re, &end) && !*end;
-    return parse_real(text + 1, ",", &value->re, &end) && *end == ',' && parse_real(end + 1, ")", &value->im, &end) &&
-           *end == ')' && !end[1];
+    return parse_real(text + 1, ",", &value->re, &end) && *end == ',' &&
+           parse_real(end + 1, ")", &value->im, &end) && *end == ')' && !end[1];
   default:
     return parse_real(text, "", &value->re, &end) && !*end;
   }

@@ -34,7 +34,9 @@ static bool read_dims(const char **text, int64_t *shape, int *rank) {
   return true;
 }
 
-static bool is_space(char c) { return c == ' ' || c == ',' || c == '\n' || c == '\t' || c == '\r'; }
+static bool is_space(char c) {
+  return c == ' ' || c == ',' || c == '\n' || c == '\t' || c == '\r';
+}
 
 // Next token, 1; 0 at the end, -1 for one too long or an open quote. Commas may part tokens, except
 // inside the parentheses of a complex number.
@@ -63,16 +65,18 @@ static int next_token(const char **text, char *token, size_t *length) {
   return 1;
 }
 
-static bool store_token(onyx_value *value, const onyx_element *element, int64_t index, const char *token, size_t length,
-                        read_error *error) {
+static bool store_token(onyx_value *value, const onyx_element *element, int64_t index,
+                        const char *token, size_t length, read_error *error) {
   if (value->kind == ONYX_VALUE_STRINGS)
     return onyx_strings_set(value, index, token, length) || read_fail(error, "no memory");
   scalar s;
-  return (scalar_parse(element->elem, token, &s) && scalar_store(element->elem, value->tensor->data, index, s)) ||
+  return (scalar_parse(element->elem, token, &s) &&
+          scalar_store(element->elem, value->tensor->data, index, s)) ||
          read_fail(error, "\"%.80s\" is no value of type %s", token, element->short_name);
 }
 
-static bool read_items(const char *text, const onyx_element *element, int64_t count, onyx_value *value, read_error *error) {
+static bool read_items(const char *text, const onyx_element *element, int64_t count,
+                       onyx_value *value, read_error *error) {
   char token[MAX_TOKEN];
   size_t length;
   int64_t found = 0;
@@ -82,11 +86,14 @@ static bool read_items(const char *text, const onyx_element *element, int64_t co
     if (found < count && !store_token(value, element, found, token, length, error))
       return false;
   }
-  return found == count || read_fail(error, "expected %lld values, found %lld", (long long)count, (long long)found);
+  return found == count ||
+         read_fail(error, "expected %lld values, found %lld", (long long)count, (long long)found);
 }
 
 // Each value needs two characters at least, so a shape cannot ask for more than the text has.
-static bool fits_text(int64_t count, const char *text) { return (uint64_t)count <= strlen(text); }
+static bool fits_text(int64_t count, const char *text) {
+  return (uint64_t)count <= strlen(text);
+}
 
 bool text_read(const char *text, const onyx_type *expected, onyx_value *value, read_error *error) {
   *value = (onyx_value){.kind = ONYX_VALUE_NONE};
@@ -96,7 +103,8 @@ bool text_read(const char *text, const onyx_type *expected, onyx_value *value, r
   int64_t shape[MAX_RANK], count;
   int rank;
   if (!equals || !read_dims(&type, shape, &rank) || type > equals)
-    return read_fail(error, "expected a file name ending in .pb or .npy, or text like 2x3xf32=1 2 3 4 5 6");
+    return read_fail(
+        error, "expected a file name ending in .pb or .npy, or text like 2x3xf32=1 2 3 4 5 6");
   size_t length = (size_t)(equals - type);
   bool strings = length == 3 && !memcmp(type, "str", 3);
   const onyx_element *element = strings ? NULL : onyx_element_of_name(type, length);
@@ -104,7 +112,8 @@ bool text_read(const char *text, const onyx_type *expected, onyx_value *value, r
     return read_fail(error, "unknown element type \"%.*s\"", length > 40 ? 40 : (int)length, type);
   if (!onyx_volume(shape, rank, &count) || !fits_text(count, equals))
     return read_fail(error, "fewer values than the shape has elements");
-  if (!(strings ? onyx_strings_make(shape, rank, value) : onyx_tensor_make(element, shape, rank, value)))
+  if (!(strings ? onyx_strings_make(shape, rank, value)
+                : onyx_tensor_make(element, shape, rank, value)))
     return read_fail(error, "no memory");
   bool ok = read_items(equals + 1, element, count, value, error);
   // A plain value stands for a present optional.

@@ -1,6 +1,6 @@
-// Damaged files of values and manifests: no reader may crash, hang or take memory that its input does
-// not justify. Mutations are numbered and depend on nothing else, so a failure is run again by its
-// number: fuzz_values FIRST COUNT. What is read must survive being written and read again.
+// Damaged files of values and manifests: no reader may crash, hang or take memory that its input
+// does not justify. Mutations are numbered and depend on nothing else, so a failure is run again by
+// its number: fuzz_values FIRST COUNT. What is read must survive being written and read again.
 #include "runtime/manifest.h"
 #include "runtime/run/compare.h"
 #include "runtime/run/files.h"
@@ -66,8 +66,9 @@ static onyx_value sequence_of(onyx_value a, onyx_value b) {
 }
 
 static void make_seeds(void) {
-  static const char *const tensors[] = {"2x3xf32=1 2 3 4 5 6", "f64=1", "4xi64=1 -2 300 -70000", "3xi4=1 -2 3", "0x4xui8=",
-                                        "2x2xbool=0 1 1 0", "2xc64=(1,2) 3", "2x2xstr=a \"b c\" \"\" d", "3xbf16=1 2 3"};
+  static const char *const tensors[] = {
+      "2x3xf32=1 2 3 4 5 6", "f64=1",         "4xi64=1 -2 300 -70000",    "3xi4=1 -2 3", "0x4xui8=",
+      "2x2xbool=0 1 1 0",    "2xc64=(1,2) 3", "2x2xstr=a \"b c\" \"\" d", "3xbf16=1 2 3"};
   for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {
     onyx_value value = from_text(tensors[i]);
     add_value(&value, false);
@@ -87,14 +88,17 @@ static void make_seeds(void) {
   // Fields that our writer does not use: float_data packed and not, int32_data, dims packed.
   add_bytes("\x0a\x02\x01\x02\x10\x01\x22\x08\0\0\x80\x3f\0\0\0\x40", 16, ONYX_VALUE_TENSOR);
   add_bytes("\x08\x01\x10\x01\x25\0\0\x80\x3f", 9, ONYX_VALUE_TENSOR);
-  add_bytes("\x08\x03\x10\x06\x28\x01\x28\x02\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 19, ONYX_VALUE_TENSOR);
-  add_bytes("\x93NUMPY\x02\0\x44\0\0\0{'descr': '>U2', 'fortran_order': True, 'shape': (2, 1), }          \n\0\0\0\x41\0\0\x30\x42\0\0\0\0\0\1\0\0", 96,
-            ONYX_VALUE_NONE);
+  add_bytes("\x08\x03\x10\x06\x28\x01\x28\x02\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 19,
+            ONYX_VALUE_TENSOR);
+  add_bytes("\x93NUMPY\x02\0\x44\0\0\0{'descr': '>U2', 'fortran_order': True, 'shape': (2, 1), }   "
+            "       \n\0\0\0\x41\0\0\x30\x42\0\0\0\0\0\1\0\0",
+            96, ONYX_VALUE_NONE);
 }
 
 //===-- Mutations ---------------------------------------------------------------------------===//
 
-static const uint8_t edges[] = {0, 1, 0x7f, 0x80, 0xff, '(', ')', '\'', ',', '9', '%', '\n', ' ', 'x', '<', '>'};
+static const uint8_t edges[] = {0,   1,   0x7f, 0x80, 0xff, '(', ')', '\'',
+                                ',', '9', '%',  '\n', ' ',  'x', '<', '>'};
 
 static void mutate(char **bytes, size_t *size) {
   size_t at = *size ? next() % *size : 0;
@@ -166,7 +170,8 @@ static void again(const onyx_value *value, const onyx_type *type) {
 }
 
 static void read_value(const char *bytes, size_t size, onyx_value_kind kind) {
-  onyx_type type = {.kind = kind == ONYX_VALUE_NONE ? ONYX_VALUE_TENSOR : kind, .element = ONYX_BF16};
+  onyx_type type = {.kind = kind == ONYX_VALUE_NONE ? ONYX_VALUE_TENSOR : kind,
+                    .element = ONYX_BF16};
   read_error error = {""};
   onyx_value value;
   if ((kind == ONYX_VALUE_NONE ? npy_read : pb_read)(bytes, size, &type, &value, &error)) {
@@ -196,8 +201,10 @@ static void read_manifest(const char *text) {
 
 static const char *const texts[] = {
     "2x3xf32=1 2 3 4 5 6", "2xstr=a \"b\\\" c\"", "c64=(1,2)", "4xi8=-1 0x7f 3 4",
-    "onyx-model 1\nproducer onyx%200.1.0\nentry main_graph\nin x%25 tensor<?x3xf32>\ndim in 0 0 batch\n"
-    "out y !onnx.Map<i64,%20f32>\nhidden status\nhidden weights 0\nhidden constants 64\nhidden arena 128\ninit main_graph_init\n"
+    "onyx-model 1\nproducer onyx%200.1.0\nentry main_graph\nin x%25 tensor<?x3xf32>\ndim in 0 0 "
+    "batch\n"
+    "out y !onnx.Map<i64,%20f32>\nhidden status\nhidden weights 0\nhidden constants 64\nhidden "
+    "arena 128\ninit main_graph_init\n"
     "init-hidden constants 64\nweights_file 0 model.onnx 1000 00ff00ff00ff00ff\nnode 3 % Gather\n"};
 enum { NUM_TEXTS = sizeof texts / sizeof texts[0] };
 
@@ -226,7 +233,8 @@ static void one(uint64_t number) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 0, count = argc > 2 ? strtoull(argv[2], NULL, 10) : 100000;
+  uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 0,
+           count = argc > 2 ? strtoull(argv[2], NULL, 10) : 100000;
   make_seeds();
   for (uint64_t i = first; i < first + count; i++)
     one(i);

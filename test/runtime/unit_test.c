@@ -37,13 +37,19 @@ static void check_contains(const char *text, const char *part, int line) {
 
 // The linker sends the runtime's allocations here (--wrap); number `fail_at` fails.
 static _Thread_local int fail_at = -1, allocations;
-static bool out_of_memory(void) { return fail_at >= 0 && allocations++ == fail_at; }
+static bool out_of_memory(void) {
+  return fail_at >= 0 && allocations++ == fail_at;
+}
 
 void *__real_malloc(size_t);
 void *__real_calloc(size_t, size_t);
 void *__real_aligned_alloc(size_t, size_t);
-void *__wrap_malloc(size_t size) { return out_of_memory() ? NULL : __real_malloc(size); }
-void *__wrap_calloc(size_t count, size_t size) { return out_of_memory() ? NULL : __real_calloc(count, size); }
+void *__wrap_malloc(size_t size) {
+  return out_of_memory() ? NULL : __real_malloc(size);
+}
+void *__wrap_calloc(size_t count, size_t size) {
+  return out_of_memory() ? NULL : __real_calloc(count, size);
+}
 void *__wrap_aligned_alloc(size_t alignment, size_t size) {
   return out_of_memory() ? NULL : __real_aligned_alloc(alignment, size);
 }
@@ -53,8 +59,12 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size) {
 char onyx_manifest[1 << 16]; // the runtime reads it at every create
 static void (*entry)(void **args, void *results);
 static void (*initializer)(void **args, void *results);
-void onyx_entry(void **args, void *results) { entry(args, results); }
-void onyx_init(void **args, void *results) { initializer(args, results); }
+void onyx_entry(void **args, void *results) {
+  entry(args, results);
+}
+void onyx_init(void **args, void *results) {
+  initializer(args, results);
+}
 // Also where onyx-compile puts what it knows of the weights' place.
 const char onyx_weights_hint[] = "hinted";
 
@@ -66,7 +76,9 @@ typedef struct desc {
 
 #define HEAD "onyx-model 1\nproducer test\nentry main_graph\n"
 
-static void set_manifest(const char *text) { snprintf(onyx_manifest, sizeof onyx_manifest, "%s", text); }
+static void set_manifest(const char *text) {
+  snprintf(onyx_manifest, sizeof onyx_manifest, "%s", text);
+}
 
 static onyx_model *create(const char *text, onyx_error *error) {
   set_manifest(text);
@@ -95,12 +107,20 @@ static void twice(void **args, void *results) {
     status[3] = 2;
   }
 }
-#define TWICE HEAD "in x tensor<?xf32>\nout y tensor<?xf32>\nhidden status\nhidden arena 100\nnode 7 take%20it Gather\n"
+#define TWICE                                                                                      \
+  HEAD "in x tensor<?xf32>\nout y tensor<?xf32>\nhidden status\nhidden arena 100\nnode 7 "         \
+       "take%20it Gather\n"
 
 static DLTensor floats(float *data, int64_t *shape, int rank) {
-  return (DLTensor){.data = data, .device = {kDLCPU, 0}, .ndim = rank, .dtype = {kDLFloat, 32, 1}, .shape = shape};
+  return (DLTensor){.data = data,
+                    .device = {kDLCPU, 0},
+                    .ndim = rank,
+                    .dtype = {kDLFloat, 32, 1},
+                    .shape = shape};
 }
-static onyx_value tensor_value(const DLTensor *t) { return (onyx_value){.kind = ONYX_VALUE_TENSOR, .tensor = t}; }
+static onyx_value tensor_value(const DLTensor *t) {
+  return (onyx_value){.kind = ONYX_VALUE_TENSOR, .tensor = t};
+}
 
 //===-- Runs --------------------------------------------------------------------------------===//
 
@@ -123,8 +143,10 @@ static void test_run(void) {
 
   // The status of one run does not reach the next, and outputs outlive the model.
   data[0] = -1;
-  CHECK(onyx_model_run(m, &in, &out, &error) == ONYX_INDEX_OUT_OF_RANGE && out.kind == ONYX_VALUE_NONE);
-  CHECK(!strcmp(error.node, "take it") && !strcmp(error.op, "Gather") && error.found == -3 && error.limit == 2);
+  CHECK(onyx_model_run(m, &in, &out, &error) == ONYX_INDEX_OUT_OF_RANGE &&
+        out.kind == ONYX_VALUE_NONE);
+  CHECK(!strcmp(error.node, "take it") && !strcmp(error.op, "Gather") && error.found == -3 &&
+        error.limit == 2);
   CHECK_MESSAGE(error.message, "Gather \"take it\": index -3 is out of range for size 2");
   CHECK(onyx_model_run(m, &in, &out, NULL) == ONYX_INDEX_OUT_OF_RANGE);
   data[0] = 1;
@@ -180,14 +202,17 @@ static void copy_bytes2(void **args, void *results) {
 static void test_packed(void) {
   onyx_error error;
   entry = copy_bytes2;
-  // 3x3 signed nibbles: -8 .. 0 would not show the sign of each place, so these by hand, low bits first.
+  // 3x3 signed nibbles: -8 .. 0 would not show the sign of each place, so these by hand, low bits
+  // first.
   uint8_t packed[5] = {0x8f, 0x17, 0xe0, 0x93, 0x06}; // -1 -8 7 1 0 -2 3 -7 6
   int64_t shape[2] = {3, 3};
-  DLTensor t = {.data = packed, .device = {kDLCPU, 0}, .ndim = 2, .dtype = {kDLInt, 4, 1}, .shape = shape};
+  DLTensor t = {
+      .data = packed, .device = {kDLCPU, 0}, .ndim = 2, .dtype = {kDLInt, 4, 1}, .shape = shape};
   onyx_value in = tensor_value(&t), out;
   onyx_model *m = create(HEAD "in x tensor<3x3xi4>\nout y tensor<3x3xi4>\n", &error);
   CHECK(m && onyx_model_run(m, &in, &out, &error) == 0);
-  CHECK(!memcmp(out.tensor->data, packed, 5) && out.tensor->dtype.bits == 4 && !out.tensor->strides);
+  CHECK(!memcmp(out.tensor->data, packed, 5) && out.tensor->dtype.bits == 4 &&
+        !out.tensor->strides);
   onyx_value_release(&out);
   int64_t strides[2] = {1, 3};
   t.strides = strides;
@@ -206,7 +231,11 @@ static void test_packed(void) {
   // A bool that is neither 0 nor 1 is made 1.
   uint8_t bools[4] = {0, 1, 2, 255};
   int64_t bool_shape[2] = {2, 2};
-  t = (DLTensor){.data = bools, .device = {kDLCPU, 0}, .ndim = 2, .dtype = {ONYX_DL_BOOL, 8, 1}, .shape = bool_shape};
+  t = (DLTensor){.data = bools,
+                 .device = {kDLCPU, 0},
+                 .ndim = 2,
+                 .dtype = {ONYX_DL_BOOL, 8, 1},
+                 .shape = bool_shape};
   m = create(HEAD "in x tensor<2x2xi1>\nout y tensor<2x2xi1>\n", &error);
   CHECK(m && onyx_model_run(m, &in, &out, &error) == 0);
   CHECK(!memcmp(out.tensor->data, "\0\1\1\1", 4));
@@ -219,17 +248,24 @@ static void test_packed(void) {
 static void test_input_errors(void) {
   onyx_error error;
   entry = copy_bytes2;
-  onyx_model *m = create(HEAD "in left tensor<?x3xui8>\nin right tensor<?x?xui8>\ndim in 0 0 batch\ndim in 1 0 batch\n"
-                              "out y tensor<?x3xui8>\n", &error);
+  onyx_model *m = create(
+      HEAD "in left tensor<?x3xui8>\nin right tensor<?x?xui8>\ndim in 0 0 batch\ndim in 1 0 batch\n"
+           "out y tensor<?x3xui8>\n",
+      &error);
   CHECK(m);
   uint8_t data[8] = {0};
   int64_t a_shape[3] = {2, 3, 1}, b_shape[2] = {2, 4};
-  DLTensor a = {.data = data, .device = {kDLCPU, 0}, .ndim = 2, .dtype = {kDLUInt, 8, 1}, .shape = a_shape}, b = a, good = a;
+  DLTensor a = {.data = data,
+                .device = {kDLCPU, 0},
+                .ndim = 2,
+                .dtype = {kDLUInt, 8, 1},
+                .shape = a_shape},
+           b = a, good = a;
   b.shape = b_shape;
   onyx_value in[2] = {tensor_value(&a), tensor_value(&b)}, out;
-#define REFUSED(text)                                                                                                  \
-  CHECK(onyx_model_run(m, in, &out, &error) == ONYX_BAD_ARGUMENT && out.kind == ONYX_VALUE_NONE);                      \
-  CHECK_MESSAGE(error.message, text);                                                                                  \
+#define REFUSED(text)                                                                              \
+  CHECK(onyx_model_run(m, in, &out, &error) == ONYX_BAD_ARGUMENT && out.kind == ONYX_VALUE_NONE);  \
+  CHECK_MESSAGE(error.message, text);                                                              \
   a = good
   a.dtype.code = kDLInt;
   REFUSED("input 0 \"left\": expected element type ui8, found i8");
@@ -276,12 +312,14 @@ static void test_results(void) {
   onyx_error error;
   uint8_t data[4] = {0};
   int64_t shape[2] = {2, 2};
-  DLTensor t = {.data = data, .device = {kDLCPU, 0}, .ndim = 2, .dtype = {kDLUInt, 8, 1}, .shape = shape};
+  DLTensor t = {
+      .data = data, .device = {kDLCPU, 0}, .ndim = 2, .dtype = {kDLUInt, 8, 1}, .shape = shape};
   onyx_value in = tensor_value(&t), out;
   entry = short_result;
   onyx_model *m = create(HEAD "in x tensor<2x2xui8>\nout y tensor<2x2xui8>\n", &error);
   CHECK(onyx_model_run(m, &in, &out, &error) == ONYX_BAD_MODEL);
-  CHECK_MESSAGE(error.message, "output 0 \"y\": the model promised tensor<2x2xui8> and made shape [2, 1]");
+  CHECK_MESSAGE(error.message,
+                "output 0 \"y\": the model promised tensor<2x2xui8> and made shape [2, 1]");
   onyx_model_destroy(m);
 }
 
@@ -300,7 +338,8 @@ static void refuse(const char *manifest, int32_t code, const char *part, int lin
 static void test_manifests(void) {
   REFUSE("", ONYX_BAD_MODEL, "empty");
   REFUSE("ELF", ONYX_BAD_MODEL, "not the manifest");
-  REFUSE("onyx-model 2\nentry f\n", ONYX_BAD_MODEL, "line 1 (onyx-model): made for another version");
+  REFUSE("onyx-model 2\nentry f\n", ONYX_BAD_MODEL,
+         "line 1 (onyx-model): made for another version");
   REFUSE("onyx-model 1\n", ONYX_BAD_MODEL, "without an entry");
   REFUSE(HEAD "what is this\n", ONYX_BAD_MODEL, "line 4 (what): unknown record");
   REFUSE(HEAD "in x\n", ONYX_BAD_MODEL, "wrong number of fields");
@@ -320,7 +359,8 @@ static void test_manifests(void) {
   REFUSE(HEAD "hidden constants 8\n", ONYX_BAD_MODEL, "init does not make the constants");
   REFUSE(HEAD "weights_file 0 f 1 123\n", ONYX_BAD_MODEL, "bad fingerprint");
   REFUSE(HEAD "weights_file 1 f 1 0000000000000000\n", ONYX_BAD_MODEL, "bad index");
-  REFUSE(HEAD "in s !onnx.Seq<tensor<?xf32>>\n", ONYX_UNSUPPORTED, "input 0 \"s\": this runtime passes tensors only, not !onnx.Seq");
+  REFUSE(HEAD "in s !onnx.Seq<tensor<?xf32>>\n", ONYX_UNSUPPORTED,
+         "input 0 \"s\": this runtime passes tensors only, not !onnx.Seq");
   REFUSE(HEAD "out s tensor<2x!onnx.String>\n", ONYX_UNSUPPORTED, "output 0 \"s\"");
   REFUSE(HEAD "out m !onnx.Map<i64,%20f32>\n", ONYX_UNSUPPORTED, "output 0 \"m\"");
   REFUSE(HEAD "out o !onnx.Opt<!onnx.Seq<tensor<*xi64>>>\n", ONYX_UNSUPPORTED, "output 0 \"o\"");
@@ -329,13 +369,19 @@ static void test_manifests(void) {
 static void test_types(void) {
   onyx_pool pool = {0};
   onyx_type type;
-  CHECK(onyx_type_parse(&pool, "tensor<?x3x0xbf16>", &type) && type.rank == 3 && type.dims[0].size == -1 &&
-        type.dims[1].size == 3 && type.dims[2].size == 0 && type.element == 16 && type.dtype.code == kDLBfloat);
-  CHECK(onyx_type_parse(&pool, "tensor<complex<f64>>", &type) && type.rank == 0 && type.element == 15);
-  CHECK(onyx_type_parse(&pool, "tensor<4xf32, #onnx.layout<{dataLayout = \"NCHW16C\"}>>", &type) && type.rank == 1);
-  CHECK(onyx_type_parse(&pool, "!onnx.Map<!onnx.String, i64>", &type) && type.element == 8 && type.of->element == 7);
-  CHECK(onyx_type_parse(&pool, "!onnx.Seq<!onnx.Map<i64, f32>>", &type) && type.of->kind == ONYX_VALUE_MAP);
-  CHECK(!onyx_type_parse(&pool, "tensor<3xf32>>", &type) && !onyx_type_parse(&pool, "tensor<3xf32", &type));
+  CHECK(onyx_type_parse(&pool, "tensor<?x3x0xbf16>", &type) && type.rank == 3 &&
+        type.dims[0].size == -1 && type.dims[1].size == 3 && type.dims[2].size == 0 &&
+        type.element == 16 && type.dtype.code == kDLBfloat);
+  CHECK(onyx_type_parse(&pool, "tensor<complex<f64>>", &type) && type.rank == 0 &&
+        type.element == 15);
+  CHECK(onyx_type_parse(&pool, "tensor<4xf32, #onnx.layout<{dataLayout = \"NCHW16C\"}>>", &type) &&
+        type.rank == 1);
+  CHECK(onyx_type_parse(&pool, "!onnx.Map<!onnx.String, i64>", &type) && type.element == 8 &&
+        type.of->element == 7);
+  CHECK(onyx_type_parse(&pool, "!onnx.Seq<!onnx.Map<i64, f32>>", &type) &&
+        type.of->kind == ONYX_VALUE_MAP);
+  CHECK(!onyx_type_parse(&pool, "tensor<3xf32>>", &type) &&
+        !onyx_type_parse(&pool, "tensor<3xf32", &type));
   CHECK(!onyx_type_parse(&pool, "memref<3xf32>", &type) && !onyx_type_parse(&pool, "", &type));
   char deep[300] = "";
   for (int i = 0; i < 20; i++)
@@ -366,7 +412,8 @@ static void test_options(void) {
 
 //===-- Weights and init --------------------------------------------------------------------===//
 
-// Init copies the file's bytes into the constants, doubled; the entry returns their sum, an i64 scalar.
+// Init copies the file's bytes into the constants, doubled; the entry returns their sum, an i64
+// scalar.
 static void double_bytes(void **args, void *results) {
   (void)results;
   const desc *weights = args[0], *constants = args[1];
@@ -403,9 +450,11 @@ static void write_file(const char *path, const void *bytes, size_t size) {
 static const char *weights_manifest(uint64_t size, uint64_t fingerprint) {
   static char text[1024];
   snprintf(text, sizeof text,
-           HEAD "out y tensor<i64>\nhidden constants 3\ninit main_graph_init\ninit-hidden weights 1\n"
-                "init-hidden constants 3\ninit-hidden status\n"
-                "weights_file 0 not/there 7 0000000000000000\nweights_file 1 sub/w.bin %llu %016llx\nnode 1 %% Div\n",
+           HEAD
+           "out y tensor<i64>\nhidden constants 3\ninit main_graph_init\ninit-hidden weights 1\n"
+           "init-hidden constants 3\ninit-hidden status\n"
+           "weights_file 0 not/there 7 0000000000000000\nweights_file 1 sub/w.bin %llu "
+           "%016llx\nnode 1 %% Div\n",
            (unsigned long long)size, (unsigned long long)fingerprint);
   return text;
 }
@@ -431,7 +480,7 @@ static void test_weights(const char *folder) {
   initializer = double_bytes;
   entry = sum_constants;
   onyx_model *m = create(weights_manifest(3, fingerprint), &error); // the working directory
-  CHECK(m && run_sum(m) == 222);                                   // 2 * (1 + 10 + 100)
+  CHECK(m && run_sum(m) == 222);                                    // 2 * (1 + 10 + 100)
   onyx_model_destroy(m);
   onyx_options options = {.size = sizeof options, .weights_dir = "sub", .flags = ONYX_COPY_WEIGHTS};
   m = onyx_model_create(&options, &error); // flat: sub/w.bin without its folder
@@ -443,7 +492,8 @@ static void test_weights(const char *folder) {
   onyx_model_destroy(m);
   options.weights_dir = "elsewhere";
   CHECK(!onyx_model_create(&options, &error) && error.code == ONYX_BAD_WEIGHTS);
-  CHECK_MESSAGE(error.message, "weights file \"sub/w.bin\" not found; looked for elsewhere/sub/w.bin");
+  CHECK_MESSAGE(error.message,
+                "weights file \"sub/w.bin\" not found; looked for elsewhere/sub/w.bin");
 
   // Another size, another content, and content that is not looked at.
   CHECK(!create(weights_manifest(4, fingerprint), &error) && error.code == ONYX_BAD_WEIGHTS);
@@ -493,7 +543,8 @@ static void test_empty_weights(void) {
 
 //===-- Memory and threads ------------------------------------------------------------------===//
 
-// Every allocation of create and run fails once; nothing leaks (LeakSanitizer) and the next run works.
+// Every allocation of create and run fails once; nothing leaks (LeakSanitizer) and the next run
+// works.
 static void test_out_of_memory(void) {
   onyx_error error;
   entry = twice;

@@ -44,13 +44,14 @@ typedef enum onyx_status {
   ONYX_OTHER = 8,
   // Set by the runtime.
   ONYX_BAD_ARGUMENT = 100, // an input's kind, type, rank or shape; options
-  ONYX_BAD_WEIGHTS = 101,  // a weights file is missing, unreadable or another than the one compiled for
-  ONYX_BAD_MODEL = 102,    // the compiled model contradicts itself
-  ONYX_UNSUPPORTED = 103   // a kind of value that this model's compiler does not produce
+  ONYX_BAD_WEIGHTS =
+      101, // a weights file is missing, unreadable or another than the one compiled for
+  ONYX_BAD_MODEL = 102,  // the compiled model contradicts itself
+  ONYX_UNSUPPORTED = 103 // a kind of value that this model's compiler does not produce
 } onyx_status;
 
 typedef struct onyx_error {
-  int32_t code; // an onyx_status
+  int32_t code;   // an onyx_status
   char node[128]; // ONNX node, cut when longer; empty when no node is to blame
   char op[64];    // its operator
   int64_t found, limit;
@@ -99,8 +100,8 @@ typedef struct onyx_sequence {
   const onyx_value *items; // all of one type
 } onyx_sequence;
 
-// Entry i maps element i of `keys` (a tensor of integers or strings, rank 1) to element i of `values`
-// (a tensor or strings of rank 1, or a sequence).
+// Entry i maps element i of `keys` (a tensor of integers or strings, rank 1) to element i of
+// `values` (a tensor or strings of rank 1, or a sequence).
 typedef struct onyx_map {
   const onyx_value *keys;
   const onyx_value *values;
@@ -157,7 +158,8 @@ typedef struct onyx_signature {
 //===-- The model ---------------------------------------------------------------------------===//
 
 enum {
-  ONYX_SKIP_VERIFY = 1, // do not compare the fingerprint of weights files (the size is always compared)
+  ONYX_SKIP_VERIFY =
+      1, // do not compare the fingerprint of weights files (the size is always compared)
   ONYX_COPY_WEIGHTS = 2 // read weights into memory of our own instead of mapping their files
 };
 
@@ -174,8 +176,10 @@ ONYX_API onyx_model *onyx_model_create(const onyx_options *options, onyx_error *
 
 // Reads signature->num_inputs values, writes num_outputs. Returns 0, or an onyx_status: then every
 // out[i] is ONYX_VALUE_NONE. Inputs are only read; outputs share no memory with them and belong to
-// the caller, who passes each to onyx_value_release. Tensors with strides and byte offsets are fine.
-ONYX_API int onyx_model_run(onyx_model *model, const onyx_value *in, onyx_value *out, onyx_error *error);
+// the caller, who passes each to onyx_value_release. Tensors with strides and byte offsets are
+// fine.
+ONYX_API int onyx_model_run(onyx_model *model, const onyx_value *in, onyx_value *out,
+                            onyx_error *error);
 
 // Lives as long as the model.
 ONYX_API const onyx_signature *onyx_model_signature(const onyx_model *model);
