@@ -72,6 +72,8 @@ void emit_dims_init(struct emit_dims *dims, struct ir *ir,
 void emit_dims_free(struct emit_dims *dims);
 // Null when d depends on something unknown.
 MlirValue emit_dim(struct emit_dims *dims, const dim *d);
+// Gives a symbol its value.
+void emit_dim_set(struct emit_dims *dims, const dim *symbol, MlirValue value);
 
 // --- expressions (emit_expr.c)
 

@@ -92,3 +92,8 @@ MlirValue emit_dim(struct emit_dims *dims, const dim *d) {
   }
   return dims->memo[d->id];
 }
+
+void emit_dim_set(struct emit_dims *dims, const dim *symbol, MlirValue value) {
+  dims_reserve(dims, symbol->id);
+  dims->memo[symbol->id] = value;
+}

@@ -148,8 +148,6 @@ struct ir lower_top(struct lower_function *f);
 
 // --- lower_nest.c
 
-// Emits a comprehension's stages over these buffers. False after an error.
-bool lower_stages(struct lower_block *b, struct op_plan *p, const MlirValue *buffers);
 // All of an op that has a comprehension.
 bool lower_comprehension(struct lower_block *b, struct op_plan *p);
 

@@ -218,14 +218,6 @@ static bool emit_stage(struct nest *n, int stage) {
   return ok;
 }
 
-bool lower_stages(struct lower_block *b, struct op_plan *p, const MlirValue *buffers) {
-  struct nest n = {.block = b, .plan = p, .buffers = buffers};
-  for (int i = 0; i < p->c->num_stages; ++i)
-    if (!emit_stage(&n, i))
-      return false;
-  return true;
-}
-
 //===----------------------------------------------------------------------===//
 // Aliases
 //===----------------------------------------------------------------------===//
@@ -324,28 +316,68 @@ static bool lower_alias(struct lower_block *b, struct op_plan *p) {
 // The op
 //===----------------------------------------------------------------------===//
 
-static bool make_results(struct lower_block *b, struct op_plan *p, MlirValue *buffers) {
+static bool sizes_known(const comprehension *c, const dim *d, int stages_run) {
+  if (!d)
+    return true;
+  for (int k = 0; k < c->num_late; ++k)
+    if (c->late[k].symbol == d)
+      return c->late[k].stages <= stages_run;
+  return sizes_known(c, d->a, stages_run) && sizes_known(c, d->b, stages_run) && sizes_known(c, d->c, stages_run);
+}
+
+static MlirValue make_result(struct lower_block *b, struct op_plan *p, int r, const comp_buffer *buffer) {
   struct lower_function *f = b->function;
-  for (int r = 0; r < p->view->num_results; ++r) {
-    const onnx_type *t = &p->results[r].type;
-    if (!p->view->wanted[r] || t->kind != ONYX_TYPE_TENSOR)
+  struct storage *s = NULL;
+  MlirValue memref;
+  if (f->is_init && p->offsets[r] >= 0) {
+    MlirType type = emit_memref_type(f->lower->ctx, buffer->elem, buffer->rank, buffer->dims);
+    memref = ir_view(&b->ir, f->constants, ir_index(&b->ir, p->offsets[r]), type, 0, NULL);
+  } else {
+    memref = lower_alloc_dims(b, buffer->elem, buffer->rank, buffer->dims, &s);
+  }
+  if (!mlirValueIsNull(memref))
+    lower_define(b, mlirOperationGetResult(p->op, r), memref, s);
+  return memref;
+}
+
+// Makes the results and temporaries whose sizes are known when so many stages have run.
+static bool make_buffers(struct lower_block *b, struct op_plan *p, int stages_run, MlirValue *buffers) {
+  comprehension *c = p->c;
+  for (int i = c->num_operands; i < c->num_buffers; ++i) {
+    const comp_buffer *buffer = &c->buffers[i];
+    int r = i - c->num_operands;
+    bool result = r < c->num_results, ready = true;
+    if (!mlirValueIsNull(buffers[i]) ||
+        (result && (!p->view->wanted[r] || p->results[r].type.kind != ONYX_TYPE_TENSOR)))
       continue;
-    struct storage *s = NULL;
-    MlirValue memref;
-    if (f->is_init && p->offsets[r] >= 0) {
-      MlirType type = emit_memref_type(f->lower->ctx, t->elem, t->rank, t->dims);
-      memref = ir_view(&b->ir, f->constants, ir_index(&b->ir, p->offsets[r]), type, 0, NULL);
-    } else {
-      memref = lower_alloc_dims(b, t->elem, t->rank, t->dims, &s);
-    }
-    if (mlirValueIsNull(memref)) {
-      lower_error(f->lower, p->op, "the size of result %d depends on data that is not known here", r);
+    for (int k = 0; k < buffer->rank; ++k)
+      ready &= sizes_known(c, buffer->dims[k], stages_run);
+    if (!ready)
+      continue;
+    struct storage *s; // of a temporary: lives for this op only
+    if (result)
+      buffers[i] = make_result(b, p, r, buffer);
+    else if (buffer->data)
+      buffers[i] = lower_table(b, p->op, buffer);
+    else
+      buffers[i] = lower_alloc_dims(b, buffer->elem, buffer->rank, buffer->dims, &s);
+    if (mlirValueIsNull(buffers[i])) {
+      lower_error(b->function->lower, p->op, "the size of %s depends on data that is not known here",
+                  result ? "a result" : "a temporary");
       return false;
     }
-    buffers[p->c->num_operands + r] = memref;
-    lower_define(b, mlirOperationGetResult(p->op, r), memref, s);
   }
   return true;
+}
+
+// Loads the sizes that the stages so far have computed.
+static void load_late_sizes(struct lower_block *b, const comprehension *c, int stages_run, const MlirValue *buffers) {
+  for (int k = 0; k < c->num_late; ++k) {
+    if (c->late[k].stages != stages_run)
+      continue;
+    MlirValue size = ir_to_index(&b->ir, krnl_build_load(&b->ir, buffers[c->late[k].buffer], 0, NULL));
+    emit_dim_set(&b->dims, c->late[k].symbol, ir_binary(&b->ir, "arith.maxsi", size, ir_index(&b->ir, 0)));
+  }
 }
 
 bool lower_comprehension(struct lower_block *b, struct op_plan *p) {
@@ -360,19 +392,11 @@ bool lower_comprehension(struct lower_block *b, struct op_plan *p) {
     if (mlirValueIsNull(buffers[i]))
       return false;
   }
-  if (!make_results(b, p, buffers))
-    return false;
-  for (int i = c->num_operands + c->num_results; i < c->num_buffers; ++i) {
-    if (c->buffers[i].data) {
-      buffers[i] = lower_table(b, p->op, &c->buffers[i]);
-      continue;
-    }
-    struct storage *s; // lives for this op only
-    buffers[i] = lower_alloc_dims(b, c->buffers[i].elem, c->buffers[i].rank, c->buffers[i].dims, &s);
-    if (mlirValueIsNull(buffers[i])) {
-      lower_error(b->function->lower, p->op, "the size of a temporary depends on data that is not known here");
+  struct nest n = {.block = b, .plan = p, .buffers = buffers};
+  for (int i = 0; i <= c->num_stages; ++i) {
+    load_late_sizes(b, c, i, buffers);
+    if (!make_buffers(b, p, i, buffers) || (i < c->num_stages && !emit_stage(&n, i)))
       return false;
-    }
   }
-  return lower_stages(b, p, buffers);
+  return true;
 }

@@ -200,16 +200,18 @@ static bool check_types(struct lower *l, struct op_plan *p) {
   return true;
 }
 
+// Inference may leave sizes open that the comprehension computes: its buffers have the last word.
 static bool check_sizes(struct lower *l, struct op_plan *p) {
+  const comprehension *c = p->c;
   for (int r = 0; r < p->view->num_results; ++r)
     for (int i = 0; p->view->wanted[r] && i < p->results[r].type.rank; ++i)
-      if (dim_has_unknown(p->results[r].type.dims[i]))
+      if (dim_has_unknown(c->alias_of >= 0 ? p->results[r].type.dims[i] : c->buffers[comp_result(c, r)].dims[i]))
         return lower_error(l, p->op, "result %d, axis %d: the size depends on the data", r, i), false;
   return true;
 }
 
 static void plan_comprehension(struct lower *l, struct op_plan *p) {
-  if (!check_types(l, p) || !check_sizes(l, p))
+  if (!check_types(l, p))
     return;
   p->c = lower_alloc(l, sizeof *p->c);
   comp_init(p->c, p->view, p->results);
@@ -218,6 +220,8 @@ static void plan_comprehension(struct lower *l, struct op_plan *p) {
     l->failed = true;
     return;
   }
+  if (!check_sizes(l, p))
+    return;
   p->kind = LOWER_COMPREHENSION;
   mark_hoisted(l, p);
 }

@@ -460,6 +460,8 @@ static bool convert_comprehension(struct linalg *g, struct op_plan *p) {
   comprehension *c = p->c;
   if (c->alias_of >= 0)
     return convert_alias(g, p);
+  if (c->num_late)
+    return lower_error(g->l, p->op, "the size of its result depends on data: convert-onnx-to-krnl lowers it"), false;
   MlirValue *buffers = lower_alloc(g->l, sizeof(MlirValue) * (size_t)(c->num_buffers + 1));
   for (int i = 0; i < c->num_operands; ++i)
     if (view_has(p->view, i))
