@@ -113,10 +113,17 @@ MlirValue loop_variable(const struct loop *loop);
 // One loop (krnl_to_affine_nest.c)
 //===----------------------------------------------------------------------===//
 
+enum { MAX_BOUNDS = 64 };
+struct nest_bounds { // of one loop: the greatest of the lower, the least of the upper ones
+  struct bound lower[MAX_BOUNDS], upper[MAX_BOUNDS];
+  int num_lower, num_upper;
+};
+void nest_plain_bounds(struct lowering *l, struct loop *loop, struct nest_bounds *out);
 // Opens `loop` for `iterate` at `ir`: sets its variable and `body`. With inits, their arguments follow
 // the variable and the caller ends the body (nest_yield). Null after a diagnostic.
 MlirOperation nest_open(struct lowering *l, struct ir *ir, struct loop *loop, MlirOperation iterate,
-                        intptr_t num_inits, const MlirValue *inits, struct ir *body);
+                        const struct nest_bounds *bounds, intptr_t num_inits, const MlirValue *inits,
+                        struct ir *body);
 // A loop with any bounds: affine.for where they are affine at `at`, else scf.for; and one from a single
 // lower to a single upper bound, into which *ir moves; returns its variable.
 MlirOperation nest_loop(struct ir *ir, MlirOperation at, const struct bound *lower, int num_lower,
@@ -131,6 +138,14 @@ bool nest_unroll(struct lowering *l, MlirOperation loop_op, int64_t factor, Mlir
 // An affine.for or scf.for without results as affine.parallel or scf.parallel, with the clauses of
 // krnl.parallel.
 void nest_make_parallel(MlirOperation loop_op, MlirOperation schedule_op);
+
+// Skewed loops (krnl_to_affine_skew.c).
+bool nest_is_skewed(struct loop *const *loops, intptr_t n);
+// Bounds of the loop at `level`, whose outer loops run; false after a diagnostic.
+bool nest_skewed_bounds(struct lowering *l, struct loop *const *loops, intptr_t n, intptr_t level,
+                        MlirOperation iterate, struct nest_bounds *out);
+// The variable that `loop` would have, as far as its children run; makes index arithmetic at ir.
+MlirValue nest_skewed_value(struct ir *ir, const struct loop *loop);
 
 //===----------------------------------------------------------------------===//
 // Legality (krnl_to_affine_legal.c). False after a diagnostic at the schedule op.

@@ -447,6 +447,8 @@ static void bind_variables(struct lowering *l, struct nest *nest, struct ir *ins
     struct loop *loop = nest->with[i];
     MlirValue argument = mlirBlockGetArgument(nest->view.body, i);
     MlirValue v = loop_variable(loop);
+    if (!mlirOperationIsNull(loop->consumed_by) && mlirxIsA(loop->consumed_by, &krnl_skew))
+      loop->variable = v = nest_skewed_value(inside, loop);
     if (!v.ptr) {
       if (mlirOpOperandIsNull(mlirValueGetFirstUse(argument)))
         continue;
@@ -502,9 +504,15 @@ static bool open_nest(struct lowering *l, struct nest *nest, struct ir *inside, 
   *inside = ir_before(nest->iterate);
   for (intptr_t i = 0; i < num_inits; ++i)
     values[i] = mlirOperationGetOperand(nest->iterate, nest->view.first_init + i);
+  bool skewed = nest_is_skewed(nest->loops, nest->num);
+  struct nest_bounds *bounds = lowering_alloc(l, nest->num ? sizeof(*bounds) : 0);
   for (intptr_t i = 0; i < nest->num; ++i) {
+    if (!skewed)
+      nest_plain_bounds(l, nest->loops[i], bounds);
+    else if (!nest_skewed_bounds(l, nest->loops, nest->num, i, nest->iterate, bounds))
+      return false;
     MlirOperation op =
-        nest_open(l, inside, nest->loops[i], nest->iterate, num_inits, values, &nest->bodies[i]);
+        nest_open(l, inside, nest->loops[i], nest->iterate, bounds, num_inits, values, &nest->bodies[i]);
     if (mlirOperationIsNull(op))
       return false;
     nest->ops[i] = op;
@@ -546,8 +554,10 @@ static void close_nest(struct nest *nest) {
 
 static bool finish_nest(struct lowering *l, struct nest *nest) {
   bool good = drop_placeholders(l, nest);
-  for (intptr_t i = 0; i < nest->view.num_loops; ++i)
+  for (intptr_t i = 0; i < nest->view.num_loops; ++i) {
     nest->with[i]->bounded_by.ptr = NULL;
+    nest->with[i]->variable.ptr = NULL;
+  }
   for (intptr_t i = nest->num - 1; i >= 0; --i) {
     struct loop *loop = nest->loops[i];
     loop->variable.ptr = NULL;

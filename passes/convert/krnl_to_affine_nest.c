@@ -12,8 +12,6 @@
 // Bounds
 //===----------------------------------------------------------------------===//
 
-enum { MAX_BOUNDS = 64 }; // of one loop: its original's and one for each block loop around
-
 static struct bound variable_plus(struct lowering *l, MlirValue variable, int64_t constant) {
   struct bound b;
   MlirAffineExpr e = mlirAffineDimExprGet(l->ctx, 0);
@@ -133,19 +131,23 @@ static void mark(struct lowering *l, struct loop *loop, MlirOperation op) {
   l->marks[l->num_marks++] = loop;
 }
 
+void nest_plain_bounds(struct lowering *l, struct loop *loop, struct nest_bounds *out) {
+  out->lower[0] = lower_of(l, loop);
+  out->num_lower = 1;
+  out->num_upper = upper_bounds(l, loop, out->upper);
+}
+
 MlirOperation nest_open(struct lowering *l, struct ir *ir, struct loop *loop, MlirOperation iterate,
-                        intptr_t num_inits, const MlirValue *inits, struct ir *body) {
-  MlirOperation op = {NULL};
+                        const struct nest_bounds *bounds, intptr_t num_inits, const MlirValue *inits,
+                        struct ir *body) {
   bool marked = !mlirOperationIsNull(loop->parallel) || !mlirOperationIsNull(loop->vectorize);
   if (!mlirOperationIsNull(loop->parallel) && num_inits) {
     mlirxEmitErrorWithNote(loop->parallel, mlirOperationGetLocation(iterate), "the iterate with iter_args",
                            "a loop that carries iter_args cannot be parallel");
-    return op;
+    return (MlirOperation){NULL};
   }
-  struct bound uppers[MAX_BOUNDS], low = lower_of(l, loop);
-  int n = upper_bounds(l, loop, uppers);
-  int64_t step = loop_step(loop);
-  op = nest_loop(ir, iterate, &low, 1, uppers, n, step, num_inits, inits, body);
+  MlirOperation op = nest_loop(ir, iterate, bounds->lower, bounds->num_lower, bounds->upper, bounds->num_upper,
+                               loop_step(loop), num_inits, inits, body);
   if (marked)
     mark(l, loop, op);
   if (mlirOperationIsNull(l->outermost))
