@@ -52,7 +52,7 @@ static MlirWalkResult gather_marked(MlirOperation op, void *user) {
   return MlirWalkResultAdvance;
 }
 
-// Parallel loops, now that their accesses are what they are: all are looked at before any is changed.
+// Parallel and vector loops, now that their accesses are what they are: all are looked at before any is changed.
 static bool finish_marks(struct lowering *l) {
   struct marked m = {0};
   bool good = true;
@@ -60,14 +60,16 @@ static bool finish_marks(struct lowering *l) {
     mlirOperationWalk(l->root, gather_marked, &m, MlirWalkPreOrder);
   for (size_t i = 0; i < m.n && good; ++i) {
     struct loop *loop = l->marks[krnl_int_attr(m.ops[i], "krnl.mark", 0)];
-    if (!mlirOperationIsNull(loop->parallel))
-      good = legal_parallel(m.ops[i], loop->parallel, loop_is_independent(loop));
+    MlirOperation blame = mlirOperationIsNull(loop->parallel) ? loop->vectorize : loop->parallel;
+    good = mlirOperationGetNumResults(m.ops[i]) || legal_parallel(m.ops[i], blame, loop_is_independent(loop));
   }
   for (size_t i = m.n; i-- > 0 && good;) {
     struct loop *loop = l->marks[krnl_int_attr(m.ops[i], "krnl.mark", 0)];
     mlirOperationRemoveDiscardableAttributeByName(m.ops[i], ir_str("krnl.mark"));
     if (!mlirOperationIsNull(loop->parallel))
       nest_make_parallel(m.ops[i], loop->parallel);
+    else
+      good = nest_vectorize(m.ops[i], loop->vectorize);
   }
   free(m.ops);
   return good;

@@ -135,6 +135,19 @@ void nest_yield(struct ir *body, MlirOperation loop_op, intptr_t n, const MlirVa
 // False after a diagnostic at the schedule op.
 bool nest_unroll(struct lowering *l, MlirOperation loop_op, int64_t factor, MlirOperation schedule_op);
 
+struct affine_loop { // an affine.for, read apart
+  MlirAffineMap lower, upper;
+  MlirValue *lower_operands, *upper_operands; // freed by affine_loop_free
+  intptr_t num_inits;
+  int64_t step;
+};
+struct affine_loop read_affine_for(MlirOperation op);
+void affine_loop_free(struct affine_loop *loop);
+bool nest_constant_trip(MlirOperation op, const struct affine_loop *loop, int64_t *trip);
+
+// An affine.for as a loop over vectors (krnl_to_affine_vector.c); false after a diagnostic at the
+// krnl.vectorize.
+bool nest_vectorize(MlirOperation loop_op, MlirOperation schedule_op);
 // An affine.for or scf.for without results as affine.parallel or scf.parallel, with the clauses of
 // krnl.parallel.
 void nest_make_parallel(MlirOperation loop_op, MlirOperation schedule_op);

@@ -205,14 +205,7 @@ static void copy_body(struct ir *ir, MlirBlock body, MlirValue *args) {
   free(m.to);
 }
 
-struct affine_loop { // an affine.for, read apart
-  MlirAffineMap lower, upper;
-  MlirValue *lower_operands, *upper_operands; // freed by affine_loop_free
-  intptr_t num_inits;
-  int64_t step;
-};
-
-static struct affine_loop read_affine_for(MlirOperation op) {
+struct affine_loop read_affine_for(MlirOperation op) {
   struct affine_loop loop;
   loop.lower = mlirAffineMapAttrGetValue(mlirOperationGetAttributeByName(op, ir_str("lowerBoundMap")));
   loop.upper = mlirAffineMapAttrGetValue(mlirOperationGetAttributeByName(op, ir_str("upperBoundMap")));
@@ -226,7 +219,7 @@ static struct affine_loop read_affine_for(MlirOperation op) {
   return loop;
 }
 
-static void affine_loop_free(struct affine_loop *loop) { free(loop->lower_operands); }
+void affine_loop_free(struct affine_loop *loop) { free(loop->lower_operands); }
 
 static MlirAffineExpr minus(MlirContext ctx, MlirAffineExpr a, MlirAffineExpr b) {
   return mlirAffineAddExprGet(a, mlirAffineMulExprGet(b, mlirAffineConstantExprGet(ctx, -1)));
@@ -246,7 +239,7 @@ static bool trip_range(struct affine_list *list, const struct affine_loop *loop,
   return true;
 }
 
-static bool constant_trip(MlirOperation op, const struct affine_loop *loop, int64_t *trip) {
+bool nest_constant_trip(MlirOperation op, const struct affine_loop *loop, int64_t *trip) {
   struct affine_list list = {.ctx = mlirOperationGetContext(op), .at = op};
   MlirAffineExpr lower, range;
   bool known = trip_range(&list, loop, &lower, &range) && mlirAffineExprIsAConstant(range);
@@ -286,7 +279,7 @@ enum { MAX_COPIES = 4096 };
 static bool unroll_fully(MlirOperation op, MlirOperation schedule_op) {
   struct affine_loop loop = read_affine_for(op);
   int64_t trip;
-  bool good = constant_trip(op, &loop, &trip);
+  bool good = nest_constant_trip(op, &loop, &trip);
   if (!good)
     mlirxEmitErrorWithNote(schedule_op, mlirOperationGetLocation(op), "the loop",
                            "expected a loop with a constant trip count");
@@ -365,7 +358,7 @@ static bool unroll_affine(MlirOperation op, const struct affine_loop *loop, int6
     return false;
   }
   int64_t span = factor * loop->step, trip = -1;
-  bool known = constant_trip(op, loop, &trip);
+  bool known = nest_constant_trip(op, loop, &trip);
   MlirAffineExpr step = mlirAffineConstantExprGet(ctx, span);
   MlirAffineExpr whole = mlirAffineMulExprGet(mlirAffineFloorDivExprGet(range, step), step);
   MlirAffineExpr middle[] = {mlirAffineAddExprGet(lower, whole), lower};
