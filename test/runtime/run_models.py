@@ -253,9 +253,31 @@ def test_embedded():
     run("embedded/model.so", *x, code=1, has="has fingerprint")
 
 
+def test_shared():
+    # 128 MiB with a known sum: 2^19 times the bytes 0 .. 255, each block of 256 summing to 32640.
+    blocks = 1 << 19
+    data = bytes(range(256)) * blocks
+    folder = os.path.join(WORK, "shared")
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "w.bin")
+    with open(path, "wb") as f:
+        f.write(data)
+    # The sampled blocks are all alike: every one of 4096 bytes is 16 times the 256.
+    h = 0xcbf29ce484222325
+    for byte in struct.pack("<Q", len(data)) + data[:4096] * 64:
+        h = (h ^ byte) * 0x100000001b3 & (1 << 64) - 1
+    so = model("sum", "shared/model.so", f"SIZE={len(data)}", f"FINGERPRINT={h:016x}")
+    if onyx_site.SANITIZE:  # its shadow memory is not what is measured here
+        return
+    share = os.path.join(onyx_site.BUILD, "test", "runtime", "runtime-share")
+    done = subprocess.run([share, so, str(len(data)), str(32640 * blocks)], stdout=subprocess.PIPE, text=True)
+    check(done.returncode == 0, "two processes share the weights", done.stdout)
+    os.remove(path)
+
+
 def main():
     os.makedirs(os.path.join(WORK, "weights"), exist_ok=True)
-    for test in (test_add, test_errors, test_gather, test_types, test_weights, test_embedded):
+    for test in (test_add, test_errors, test_gather, test_types, test_weights, test_embedded, test_shared):
         test()
     print(f"{counts[0]} passed, {counts[1]} failed")
     onyx_counts.write("runtime-models", counts[0], counts[1], 0)
