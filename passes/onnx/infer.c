@@ -110,12 +110,25 @@ static MlirLogicalResult walk_loop(view_scope *s, MlirBlock body, intptr_t first
 }
 
 // Loop (ONNX 25): arguments are the iteration number, the condition, and the carried values.
+// A condition that comes in true and is handed on stays true: the loop runs M times.
+static void enter_condition(view_scope *s, MlirOperation op, MlirValue argument) {
+  onnx_operand fact = *view_fact(s, argument);
+  const onnx_operand *given = view_fact(s, mlirOperationGetOperand(op, 1));
+  fact.num_values = 1;
+  fact.values = ONYX_NEW_ARRAY(view_scope_arena(s), const dim *, 1);
+  fact.values[0] = given->type.kind == ONYX_TYPE_NONE                    ? dim_const(view_scope_dims(s), 1)
+                   : given->num_values == 1 && given->values && given->values[0] ? given->values[0]
+                                                                         : dim_unknown(view_scope_dims(s));
+  view_set_fact(s, argument, &fact);
+}
+
 static MlirLogicalResult walk_loop_op(view_scope *s, MlirOperation op) {
   MlirBlock body = body_of(op, 0);
+  enter_condition(s, op, mlirBlockGetArgument(body, 1));
   intptr_t carried = mlirOperationGetNumOperands(op) - 2;
   for (intptr_t i = 0; i < carried; i++)
     enter_argument(s, mlirBlockGetArgument(body, 2 + i), view_fact(s, mlirOperationGetOperand(op, 2 + i)));
-  return walk_loop(s, body, 2, carried, 1);
+  return walk_loop(s, body, 1, carried + 1, 0);
 }
 
 static int64_t scan_axis(const op_view *v, int64_t k, int rank) {

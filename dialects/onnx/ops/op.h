@@ -28,6 +28,7 @@ typedef struct op_def {
   X(activation) \
   X(attention) \
   X(cast) \
+  X(control) \
   X(conv) \
   X(einsum) \
   X(elementwise) \
