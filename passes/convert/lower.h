@@ -146,6 +146,11 @@ MlirValue lower_size(struct lower_block *b, const dim *d);
 // Where constants are made: at the top of the function.
 struct ir lower_top(struct lower_function *f);
 
+// --- lower_guard.c
+
+// i1: all loops of the stage stay within what they read and write (status 3 where not); null: nothing to ask.
+MlirValue lower_guard(struct lower_block *b, struct op_plan *p, const comp_stage *s);
+
 // --- lower_nest.c
 
 // All of an op that has a comprehension.

@@ -34,11 +34,11 @@ static bool nest_fails(struct nest *n, const char *what) {
 }
 
 static void set_bounds(MlirContext ctx, int n, const comp_loop *loops, const MlirValue *extents,
-                       struct krnl_bound *lower, struct krnl_bound *upper) {
+                       const bool *computed, struct krnl_bound *lower, struct krnl_bound *upper) {
   for (int i = 0; i < n; ++i) {
     int64_t size;
     lower[i] = krnl_bound_constant(ctx, 0);
-    upper[i] = dim_is_const(loops[i].extent, &size) ? krnl_bound_constant(ctx, size < 0 ? 0 : size)
+    upper[i] = dim_is_const(loops[i].extent, &size) && !computed[i] ? krnl_bound_constant(ctx, size < 0 ? 0 : size)
                                                     : krnl_bound_value(ctx, &extents[i]);
   }
 }
@@ -148,7 +148,7 @@ static const char *nest_name(struct nest *n, int stage) {
   return stage ? onyx_arena_printf(l->arena, "%s.%d", name, stage) : name;
 }
 
-static bool emit_nest(struct nest *n, struct emit *e, int stage, const MlirValue *extents) {
+static bool emit_nest(struct nest *n, struct emit *e, int stage, const MlirValue *extents, const bool *computed) {
   const comp_stage *s = n->stage;
   MlirContext ctx = e->ctx;
   struct ir ir = n->block->ir;
@@ -168,7 +168,7 @@ static bool emit_nest(struct nest *n, struct emit *e, int stage, const MlirValue
     MlirOperation define = krnl_build_define_loops(&ir, s->num_loops, loops, nest_name(n, stage), labels);
     first = mlirOperationIsNull(first) ? define : first;
   }
-  set_bounds(ctx, s->num_loops, s->loops, extents, lower, upper);
+  set_bounds(ctx, s->num_loops, s->loops, extents, computed, lower, upper);
   struct ir outside = n->block->ir;
   if (!mlirOperationIsNull(first))
     outside.before = first;
@@ -195,6 +195,7 @@ static bool emit_nest(struct nest *n, struct emit *e, int stage, const MlirValue
 static bool emit_stage(struct nest *n, int stage) {
   const comp_stage *s = n->stage = &n->plan->c->stages[stage];
   MlirValue extents[ONYX_MAX_RANK * 2];
+  bool computed[ONYX_MAX_RANK * 2] = {false};
   if (s->num_loops > ONYX_MAX_RANK * 2)
     return nest_fails(n, "too many loops");
   n->num_outer = 0;
@@ -203,6 +204,11 @@ static bool emit_stage(struct nest *n, int stage) {
     extents[i] = emit_dim(&n->block->dims, s->loops[i].extent);
     if (mlirValueIsNull(extents[i]))
       return nest_fails(n, "the extent of a loop depends on data that is not known here");
+  }
+  MlirValue fits = lower_guard(n->block, n->plan, s);
+  if (!mlirValueIsNull(fits) && s->num_loops) {
+    extents[0] = ir_select(&n->block->ir, fits, extents[0], ir_index(&n->block->ir, 0));
+    computed[0] = true;
   }
   struct emit e = {.dims = &n->block->dims,
                    .ctx = n->block->function->lower->ctx,
@@ -213,7 +219,7 @@ static bool emit_stage(struct nest *n, int stage) {
                    .extent = nest_extent,
                    .user = n};
   emit_begin(&e, n->plan->c, s);
-  bool ok = emit_nest(n, &e, stage, extents);
+  bool ok = emit_nest(n, &e, stage, extents, computed);
   emit_end(&e);
   return ok;
 }

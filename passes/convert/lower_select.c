@@ -1,7 +1,7 @@
-//===- lower_select.c - Results as long as the data says -------------------------------===//
+//===- lower_select.c - What is chosen by sorting ------------------------------------------===//
 //
-// NonZero, Compress, Unique, TopK, NonMaxSuppression. What is counted first is sized exactly; what is bounded
-// is allocated at its bound and shortened.
+// TopK, Unique, NonMaxSuppression by sorting: their comprehensions compare all pairs, which suits folding and
+// any order of loops, and costs the square of the length.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/convert/lower_sort.h"
@@ -50,107 +50,6 @@ static MlirValue not(struct ir *ir, MlirValue v) {
 
 static MlirValue as_i64(struct ir *ir, MlirValue index) { return ir_from_index(ir, index, ir_int_type(ir, 64)); }
 
-static MlirValue is_true(struct ir *ir, int elem, MlirValue v) { return emit_cast(ir, v, elem, ONYX_BOOL, true); }
-
-// How many of flat[0, n) are true.
-static MlirValue count_true(struct ir *ir, int elem, MlirValue flat, MlirValue n) {
-  MlirValue zero = ir_index(ir, 0);
-  struct ir body;
-  MlirOperation loop = ir_for(ir, zero, n, ir_index(ir, 1), 1, &zero, &body);
-  MlirValue i = ir_arg(&body, 0);
-  MlirValue one = emit_cast(&body, is_true(&body, elem, ir_load(&body, flat, 1, &i)), ONYX_BOOL, ONYX_INDEX, true);
-  MlirValue next = ir_binary(&body, "arith.addi", ir_arg(&body, 1), one);
-  ir_yield(&body, "scf.yield", 1, &next);
-  return ir_result(loop, 0);
-}
-
-// For i in [0, n): where flat[i] is true, `at` stands in a branch with place = how many were before it. The caller
-// fills the branch through `visit`.
-static void for_each_true(struct ir *ir, int elem, MlirValue flat, MlirValue n,
-                          void (*visit)(struct ir *at, MlirValue i, MlirValue place, void *user), void *user) {
-  MlirValue zero = ir_index(ir, 0);
-  struct ir body, then;
-  ir_for(ir, zero, n, ir_index(ir, 1), 1, &zero, &body);
-  MlirValue i = ir_arg(&body, 0), place = ir_arg(&body, 1);
-  MlirValue hit = is_true(&body, elem, ir_load(&body, flat, 1, &i));
-  ir_if(&body, hit, 0, NULL, &then, NULL);
-  visit(&then, i, place, user);
-  MlirValue next = ir_binary(&body, "arith.addi", place, emit_cast(&body, hit, ONYX_BOOL, ONYX_INDEX, true));
-  ir_yield(&body, "scf.yield", 1, &next);
-}
-
-//===----------------------------------------------------------------------===//
-// NonZero
-//===----------------------------------------------------------------------===//
-
-struct nonzero {
-  MlirValue of, to;
-};
-
-static void put_indices(struct ir *at, MlirValue i, MlirValue place, void *user) {
-  struct nonzero *z = user;
-  intptr_t rank = mlirShapedTypeGetRank(mlirValueGetType(z->of));
-  MlirValue rest = i;
-  for (intptr_t d = rank - 1; d >= 0; --d) {
-    MlirValue size = ir_dim(at, z->of, d);
-    MlirValue digit = d ? ir_binary(at, "arith.remui", rest, size) : rest;
-    rest = d ? ir_binary(at, "arith.divui", rest, size) : rest;
-    MlirValue where[] = {ir_index(at, d), place};
-    ir_store(at, as_i64(at, digit), z->to, 2, where);
-  }
-  if (!rank) { // a scalar counts as one row of one element
-    MlirValue where[] = {ir_index(at, 0), place};
-    ir_store(at, ir_int(at, ir_int_type(at, 64), 0), z->to, 2, where);
-  }
-}
-
-static bool lower_nonzero(struct lower_block *b, struct op_plan *p) {
-  MlirValue x = operand(b, p, 0), n;
-  if (mlirValueIsNull(x))
-    return false;
-  int elem = (int)view_elem(p->view, 0), rank = view_rank(p->view, 0);
-  MlirValue flat = lower_flat(&b->ir, x, &n);
-  MlirValue sizes[] = {ir_index(&b->ir, rank ? rank : 1), count_true(&b->ir, elem, flat, n)};
-  struct nonzero z = {x, make_result(b, p, 0, ONYX_I64, 2, sizes)};
-  for_each_true(&b->ir, elem, flat, n, put_indices, &z);
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Compress
-//===----------------------------------------------------------------------===//
-
-static void put_number(struct ir *at, MlirValue i, MlirValue place, void *user) {
-  ir_store(at, i, *(MlirValue *)user, 1, &place);
-}
-
-static bool lower_compress(struct lower_block *b, struct op_plan *p) {
-  MlirValue x = operand(b, p, 0), condition = operand(b, p, 1), n;
-  if (mlirValueIsNull(x) || mlirValueIsNull(condition))
-    return false;
-  const onnx_attr *axis_attr = view_attr(p->view, "axis");
-  intptr_t rank = view_rank(p->view, 0), axis = axis_attr->present ? axis_attr->i : 0;
-  if (!axis_attr->present) {
-    x = lower_flat(&b->ir, x, &n);
-    rank = 1;
-  }
-  axis += axis < 0 ? rank : 0;
-  if (axis < 0 || axis >= rank)
-    return lower_error(b->function->lower, p->op, "axis %d is not there", (int)axis), false;
-  n = ir_binary(&b->ir, "arith.minsi", ir_dim(&b->ir, condition, 0), ir_dim(&b->ir, x, axis));
-  MlirValue count = count_true(&b->ir, ONYX_BOOL, condition, n);
-  MlirValue chosen = index_buffer(b, count), sizes[ONYX_MAX_RANK], index[ONYX_MAX_RANK], from[ONYX_MAX_RANK];
-  for_each_true(&b->ir, ONYX_BOOL, condition, n, put_number, &chosen);
-  for (intptr_t i = 0; i < rank; ++i)
-    sizes[i] = i == axis ? count : ir_dim(&b->ir, x, i);
-  MlirValue y = make_result(b, p, 0, (int)view_elem(p->view, 0), rank, sizes);
-  struct ir at = emit_loops(&b->ir, rank, sizes, index);
-  for (intptr_t i = 0; i < rank; ++i)
-    from[i] = i == axis ? ir_load(&at, chosen, 1, &index[i]) : index[i];
-  ir_store(&at, ir_load(&at, x, rank, from), y, rank, index);
-  return true;
-}
-
 //===----------------------------------------------------------------------===//
 // TopK
 //===----------------------------------------------------------------------===//
@@ -196,12 +95,17 @@ static bool lower_topk(struct lower_block *b, struct op_plan *p) {
     sizes[i] = i == line.axis ? k : ir_dim(ir, x, i);
     outer[i] = i == line.axis ? ir_index(ir, 1) : sizes[i];
   }
+  // As large as everyone takes it to be, even where K is a bad one.
+  MlirValue promised = lower_size(b, p->results[0].type.dims[line.axis]);
+  if (!mlirValueIsNull(promised))
+    sizes[line.axis] = promised;
   MlirValue values = make_result(b, p, 0, line.elem, line.rank, sizes);
   MlirValue indices = make_result(b, p, 1, ONYX_I64, line.rank, sizes);
   MlirValue order = index_buffer(b, n), scratch = index_buffer(b, n);
   struct ir at = emit_loops(ir, line.rank, outer, line.index), body;
   emit_iota(&at, order, n);
   emit_sort(&at, order, scratch, n, line_before, &line);
+  k = ir_binary(&at, "arith.minsi", k, sizes[line.axis]);
   MlirValue place = emit_loop(&at, k, &body), to[ONYX_MAX_RANK];
   memcpy(to, line.index, sizeof to);
   to[line.axis] = place;
@@ -499,9 +403,7 @@ static bool lower_nms(struct lower_block *b, struct op_plan *p) {
   return true;
 }
 
-const struct direct_lowering lower_select_table[] = {{"NonZero", check_operands, lower_nonzero},
-                                                     {"Compress", check_operands, lower_compress},
-                                                     {"TopK", check_operands, lower_topk},
+const struct direct_lowering lower_select_table[] = {{"TopK", check_operands, lower_topk},
                                                      {"Unique", check_operands, lower_unique},
                                                      {"NonMaxSuppression", check_operands, lower_nms},
                                                      {NULL, NULL, NULL}};
