@@ -37,7 +37,7 @@ def randomized(name, source, work):
         if onyx_test.CI:
             sys.exit(f"{name}: {why}")
         onyx_test.skip(name, why)
-    tools = os.path.join(onyx_test.SHARED, "tools")
+    tools = os.path.realpath(os.path.join(onyx_test.SHARED, "tools"))  # the script runs only under its real name
     model = os.path.join(work, "model.onnx")
     for command in (["/usr/bin/python3", f"{tools}/randomize_light.py", f"{source}/model.onnx", model],
                     ["node", f"{tools}/ort_run.mjs", model, "--inputs", source, "--save", f"{work}/reference",
