@@ -128,7 +128,7 @@ static bool store_results(run *r, const g_node *n, const shape_result *shapes, v
     g_tensor *t = ONYX_NEW(r->arena, g_tensor);
     const onnx_type *type = &shapes[i].type;
     if (type->kind != ONYX_TYPE_TENSOR || type->rank < 0 || type->elem == ONYX_ELEM_UNDEFINED)
-      return stop(r, RUN_FAIL, n->row->name, "the result's type was not inferred");
+      return stop(r, data ? RUN_FAIL : RUN_SKIP, n->row->name, "no tensor is inferred, and nothing computes it here");
     *t = (g_tensor){.elem = type->elem, .rank = type->rank, .count = 1};
     t->dims = ONYX_NEW_ARRAY(r->arena, int64_t, type->rank + 1);
     for (int k = 0; k < type->rank; k++) {
@@ -144,6 +144,16 @@ static bool store_results(run *r, const g_node *n, const shape_result *shapes, v
     r->values[n->out[i]] = t;
   }
   return true;
+}
+
+// Strings are computed by runtime functions, not by comprehensions.
+static bool has_strings(const run *r, const g_node *n, const shape_result *shapes) {
+  bool any = false;
+  for (int i = 0; i < n->num_in; i++)
+    any |= n->in[i] >= 0 && r->values[n->in[i]]->elem == ONYX_STRING;
+  for (int i = 0; i < n->num_out; i++)
+    any |= shapes[i].type.elem == ONYX_STRING;
+  return any;
 }
 
 static bool run_node(run *r, const g_node *n, const g_graph *g, bool *computed) {
@@ -177,7 +187,7 @@ static bool run_node(run *r, const g_node *n, const g_graph *g, bool *computed) 
   if (!v->def->comprehend(v, shapes, &c))
     return r->dynamic && store_results(r, n, shapes, NULL, NULL)
                ? true
-               : stop(r, r->dynamic ? RUN_SKIP : RUN_FAIL, n->row->name, v->error);
+               : stop(r, r->dynamic || has_strings(r, n, shapes) ? RUN_SKIP : RUN_FAIL, n->row->name, v->error);
   const void **data = ONYX_NEW_ARRAY(r->arena, const void *, n->num_in + 1);
   for (int i = 0; i < n->num_in; i++)
     if (n->in[i] >= 0) {

@@ -30,6 +30,7 @@ typedef struct op_def {
   X(cast) \
   X(control) \
   X(conv) \
+  X(det) \
   X(einsum) \
   X(elementwise) \
   X(gather_scatter) \
@@ -37,12 +38,14 @@ typedef struct op_def {
   X(linear_attention) \
   X(logical) \
   X(loss) \
+  X(mapping) \
   X(matmul) \
   X(ml) \
   X(ml_label) \
   X(ml_linear) \
   X(ml_tree) \
   X(movement) \
+  X(ngram) \
   X(normalization) \
   X(pool) \
   X(quantize) \
@@ -51,11 +54,14 @@ typedef struct op_def {
   X(reduce) \
   X(reshape) \
   X(resize) \
+  X(retired) \
   X(sample) \
+  X(sequence) \
   X(shape_ops) \
   X(signal) \
   X(softmax) \
   X(sort) \
+  X(strings) \
   X(training)
 
 #define ONYX_DECLARE_FAMILY(f)                                                                     \
