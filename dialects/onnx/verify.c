@@ -120,6 +120,17 @@ static MlirLogicalResult check_agreement(const side *s, intptr_t i, const onyx_s
                     type_text(&expected, side_type(bound->side, bound->index)), type_text(&found, side_type(s, i)));
 }
 
+// Whether the product of the known sizes, with 16 bytes an element (complex<f64>), fits 63 bits: memory has
+// no more, and stock passes compute with it. A size of 0 makes the product no smaller here.
+static bool fits_memory(MlirType type) {
+  int64_t bytes = 16;
+  for (int64_t i = 0; i < mlirShapedTypeGetRank(type); i++)
+    if (!mlirShapedTypeIsDynamicDim(type, i) && mlirShapedTypeGetDimSize(type, i) != 0 &&
+        __builtin_mul_overflow(bytes, mlirShapedTypeGetDimSize(type, i), &bytes))
+      return false;
+  return true;
+}
+
 static MlirLogicalResult check_value(const side *s, intptr_t i, binding *bindings) {
   const onyx_schema_param *p = side_param(s, i);
   MlirType type = side_type(s, i);
@@ -137,6 +148,9 @@ static MlirLogicalResult check_value(const side *s, intptr_t i, binding *binding
   if (mlirTypeIsARankedTensor(type) && mlirShapedTypeGetRank(type) > ONYX_MAX_RANK)
     return onnx_error(s->op, "%s %d '%s': expected a rank of at most %d, found %d", s->word, (int)i, p->name,
                       ONYX_MAX_RANK, (int)mlirShapedTypeGetRank(type));
+  if (mlirTypeIsARankedTensor(type) && !fits_memory(type))
+    return onnx_error(s->op, "%s %d '%s': expected a size that memory can have, found %s", s->word, (int)i, p->name,
+                      type_text(&found, type));
   return p->heterogeneous ? success() : check_agreement(s, i, p, index, &bindings[p->constraint]);
 }
 

@@ -261,3 +261,12 @@ func.func @return_types(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
   // expected-error @+1 {{expected 2 types, found 1}}
   onnx.Return %x, %x : tensor<2xf32>
 }
+
+// -----
+
+// 2^31 * 2^32 = 2^63 elements.
+func.func @beyond_memory(%x: tensor<2147483648x4294967296xf32>) {
+  // expected-error @+1 {{operand 0 'X': expected a size that memory can have, found 'tensor<2147483648x4294967296xf32>'}}
+  %0 = "onnx.Relu"(%x) : (tensor<2147483648x4294967296xf32>) -> tensor<*xf32>
+  return
+}

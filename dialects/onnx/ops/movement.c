@@ -203,7 +203,8 @@ static bool split_sizes(op_view *v, int axis, const dim **sizes) {
     } else {
       if (size < 0)
         return view_error(v, "operand 1 ('split'): expected sizes >= 0, found %" PRId64, size);
-      sum += size;
+      if (__builtin_add_overflow(sum, size, &sum))
+        return view_error(v, "operand 1 ('split'): the sum of the sizes is beyond 64 bits");
     }
   }
   return !known || sum == whole ||
