@@ -61,7 +61,8 @@ static bool finish_marks(struct lowering *l) {
   for (size_t i = 0; i < m.n && good; ++i) {
     struct loop *loop = l->marks[krnl_int_attr(m.ops[i], "krnl.mark", 0)];
     MlirOperation blame = mlirOperationIsNull(loop->parallel) ? loop->vectorize : loop->parallel;
-    good = mlirOperationGetNumResults(m.ops[i]) || legal_parallel(m.ops[i], blame, loop_is_independent(loop));
+    good = loop->is_parallel || mlirOperationGetNumResults(m.ops[i]) ||
+           legal_parallel(m.ops[i], blame, loop_is_independent(loop));
   }
   for (size_t i = m.n; i-- > 0 && good;) {
     struct loop *loop = l->marks[krnl_int_attr(m.ops[i], "krnl.mark", 0)];

@@ -59,6 +59,7 @@ struct loop {
   MlirOperation consumed_by; // the block or skew op that took it; null: may be iterated
   MlirOperation permute, unroll, vectorize, parallel;
   int64_t position; // in the permutation
+  bool is_parallel; // its iterations are known not to depend on each other
 
   // An original loop inside the iterate that gives its bounds.
   MlirOperation bounded_by;

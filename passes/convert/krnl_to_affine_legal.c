@@ -230,43 +230,85 @@ struct reorder {
   bool independent; // somebody vouches
 };
 
-static bool check_pair(const struct reorder *r, const struct access *a, const struct access *b) {
+// Does the loop at `level` part two iterations of these distances, when the loops outside it do not surely?
+static bool is_carried(const struct reorder *r, const struct range *distance, intptr_t level) {
+  for (intptr_t i = 0; i <= level; ++i) {
+    if (runs_once(r->loops[i]))
+      continue;
+    struct range d = range_of(r->loops[i], r->with, distance, r->num_with);
+    int64_t step = loop_step(r->loops[i]);
+    if (i == level)
+      return d.low != 0 || d.high != 0;
+    if (d.low >= step || d.high <= -step)
+      return false;
+  }
+  return false;
+}
+
+enum verdict { FINE, BROKEN, UNKNOWN };
+
+// level < 0: is the order of the pair's accesses kept? Else: is the loop at that level parallel?
+static enum verdict judge(const struct reorder *r, const struct access *a, const struct access *b,
+                          intptr_t level) {
   enum { MAX_DEPTH = 64 };
   if (!may_conflict(a, b))
-    return true;
+    return FINE;
   int64_t low[MAX_DEPTH], high[MAX_DEPTH];
   struct range distance[MAX_DEPTH];
-  bool readable = r->all_affine && is_readable(a, b) && mlirxAffineCommonLoops(a->op, b->op) <= MAX_DEPTH;
-  for (intptr_t d = 0; d < r->num_with && readable; ++d) {
+  if (!r->all_affine || !is_readable(a, b) || mlirxAffineCommonLoops(a->op, b->op) > MAX_DEPTH)
+    return UNKNOWN;
+  for (intptr_t d = 0; d < r->num_with; ++d) {
     MlirxDependence result = mlirxAffineDependence(a->op, b->op, r->outer + (unsigned)d + 1, low, high);
     if (result == MLIRX_NO_DEPENDENCE)
       continue;
-    if (result == MLIRX_UNKNOWN_DEPENDENCE) {
-      readable = false;
-      break;
-    }
+    if (result == MLIRX_UNKNOWN_DEPENDENCE)
+      return UNKNOWN;
     for (intptr_t i = 0; i < r->num_with; ++i)
       distance[i] = i < d ? (struct range){0, 0} : (struct range){low[r->outer + i], high[r->outer + i]};
     if (distance[d].low < 1)
       distance[d].low = 1;
-    if (turns_round(r->loops, r->num_loops, r->with, distance, r->num_with)) {
-      report(r->blame, a, b, "breaks a dependence");
-      return false;
-    }
+    if (level < 0 ? turns_round(r->loops, r->num_loops, r->with, distance, r->num_with)
+                  : is_carried(r, distance, level))
+      return BROKEN;
   }
-  if (readable || r->independent)
-    return true;
-  report(r->blame, a, b, "may break a dependence");
-  return false;
+  return FINE;
 }
 
-static bool check_nest(struct reorder *r, MlirOperation nest) {
+static bool keeps_order(const struct reorder *r, const struct accesses *a) {
+  for (size_t i = 0; i < a->n; ++i)
+    for (size_t j = 0; j < a->n; ++j) {
+      enum verdict v = judge(r, &a->items[i], &a->items[j], -1);
+      if (v == FINE || (v == UNKNOWN && r->independent))
+        continue;
+      report(r->blame, &a->items[i], &a->items[j],
+             v == BROKEN ? "breaks a dependence" : "may break a dependence");
+      return false;
+    }
+  return true;
+}
+
+// Loops that are shown to be parallel here need no look at what came out.
+static void mark_parallel(const struct reorder *r, const struct accesses *a) {
+  for (intptr_t level = 0; level < r->num_loops; ++level) {
+    struct loop *loop = r->loops[level];
+    if (mlirOperationIsNull(loop->parallel) && mlirOperationIsNull(loop->vectorize))
+      continue;
+    bool good = true;
+    for (size_t i = 0; i < a->n && good; ++i)
+      for (size_t j = 0; j < a->n && good; ++j) {
+        enum verdict v = judge(r, &a->items[i], &a->items[j], level);
+        good = v == FINE || (v == UNKNOWN && r->independent);
+      }
+    loop->is_parallel = good;
+  }
+}
+
+static bool check_nest(struct reorder *r, MlirOperation nest, bool order) {
   struct accesses a = {.within = nest};
   mlirOperationWalk(nest, gather, &a, MlirWalkPreOrder);
-  bool good = true;
-  for (size_t i = 0; i < a.n && good; ++i)
-    for (size_t j = 0; j < a.n && good; ++j)
-      good = check_pair(r, &a.items[i], &a.items[j]);
+  bool good = !order || keeps_order(r, &a);
+  if (good)
+    mark_parallel(r, &a);
   free(a.items);
   return good;
 }
@@ -359,9 +401,40 @@ static MlirOperation plain_nest(struct lowering *l, MlirOperation iterate, struc
   return plain->outermost;
 }
 
+// The most that iterations of a loop are apart.
+static int64_t reach_of(const struct loop *root) {
+  if (!mlirAffineMapIsSingleConstant(root->lower.map) || !mlirAffineMapIsSingleConstant(root->upper.map))
+    return INT64_MAX;
+  int64_t trip = mlirAffineMapGetSingleConstantResult(root->upper.map) -
+                 mlirAffineMapGetSingleConstantResult(root->lower.map);
+  return trip > 0 ? trip - 1 : 0;
+}
+
+// Values that one iteration hands to the next are a dependence between any two iterations.
+static bool reorders_iterations(const struct reorder *r) {
+  enum { MAX_DEPTH = 64 };
+  struct range distance[MAX_DEPTH];
+  if (r->num_with > MAX_DEPTH)
+    return true;
+  for (intptr_t d = 0; d < r->num_with; ++d) {
+    for (intptr_t i = 0; i < r->num_with; ++i) {
+      int64_t reach = reach_of(r->with[i]);
+      distance[i] = i < d ? (struct range){0, 0} : (struct range){i == d ? 1 : -reach, reach};
+    }
+    if (distance[d].high >= 1 && turns_round(r->loops, r->num_loops, r->with, distance, r->num_with))
+      return true;
+  }
+  return false;
+}
+
 bool legal_order(struct lowering *l, MlirOperation iterate, struct loop *const *loops, intptr_t n,
                  struct loop *const *with, intptr_t num_with, bool has_iter_args) {
-  if (l->scheduled || in_order(loops, n, with, num_with) || is_split(l, iterate, loops, n, with, num_with))
+  if (l->scheduled)
+    return true;
+  bool order = !in_order(loops, n, with, num_with), marks = false;
+  for (intptr_t i = 0; i < n; ++i)
+    marks = marks || !mlirOperationIsNull(loops[i]->parallel) || !mlirOperationIsNull(loops[i]->vectorize);
+  if ((!order && !marks) || is_split(l, iterate, loops, n, with, num_with))
     return true;
   struct reorder r = {.blame = iterate, .loops = loops, .with = with, .num_loops = n, .num_with = num_with};
   for (intptr_t i = n - 1; i >= 0; --i) {
@@ -372,11 +445,13 @@ bool legal_order(struct lowering *l, MlirOperation iterate, struct loop *const *
   }
   for (intptr_t i = 0; i < num_with; ++i)
     r.independent = r.independent || loop_is_independent(with[i]);
-  if (has_iter_args) {
+  if (has_iter_args && order && reorders_iterations(&r)) {
     mlirxEmitErrorWithNote(r.blame, mlirOperationGetLocation(iterate), "the iterate with iter_args",
                            "reorders loops that carry iter_args");
     return false;
   }
+  if (has_iter_args)
+    return true; // and with it all other dependences, which run from earlier to later iterations
   struct lowering plain;
   MlirOperation nest = plain_nest(l, iterate, &plain);
   bool good = !mlirOperationIsNull(nest);
@@ -389,7 +464,7 @@ bool legal_order(struct lowering *l, MlirOperation iterate, struct loop *const *
       if (i + 1 < num_with)
         op = mlirBlockGetFirstOperation(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)));
     }
-    good = check_nest(&r, nest);
+    good = check_nest(&r, nest, order);
     mlirOperationDestroy(nest);
   }
   lowering_free(&plain);
