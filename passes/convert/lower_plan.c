@@ -1,5 +1,6 @@
 //===- lower_plan.c - What each op becomes, before anything is emitted --------------===//
 #include "passes/onnx/infer.h"
+#include "passes/onnx/passes.h"
 #include "passes/convert/lower.h"
 
 #include <stdarg.h>
@@ -112,12 +113,6 @@ static void plan_constant(struct lower *l, MlirOperation op) {
 // Hoisting
 //===----------------------------------------------------------------------===//
 
-static bool is_random(const op_view *v) {
-  const char *name = v->schema->name;
-  return !strncmp(name, "Random", 6) || !strcmp(name, "Bernoulli") || !strcmp(name, "Multinomial") ||
-         !strcmp(name, "Dropout");
-}
-
 static bool static_results(const struct op_plan *p) {
   for (int r = 0; r < p->view->num_results; ++r) {
     if (!p->view->wanted[r])
@@ -129,21 +124,28 @@ static bool static_results(const struct op_plan *p) {
   return true;
 }
 
+// An alias of a constant is made where it is used. What else is made by constants goes to the init
+// function if its op says so, see onnx-hoist-constants.
 static void mark_hoisted(struct lower *l, struct op_plan *p) {
+  bool marked = !mlirAttributeIsNull(mlirOperationGetAttributeByName(p->op, ir_str(ONYX_INIT)));
   bool any = false;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(p->op); ++i) {
     MlirValue v = mlirOperationGetOperand(p->op, i);
     if (onnx_is_none(v))
       continue;
-    if (!lower_is_constant(l, v))
+    if (!lower_is_constant(l, v)) {
+      if (marked)
+        lower_error(l, p->op, "is marked " ONYX_INIT ", but operand %d is not known when the model is loaded", (int)i);
       return;
+    }
     any = true;
   }
-  MlirOperation parent = mlirOperationGetParentOperation(p->op);
-  if (!any || !static_results(p) || is_random(p->view) || !ir_is(parent, "func.func"))
-    return;
-  p->constant_alias = p->c->alias_of >= 0;
-  p->hoisted = !p->constant_alias;
+  bool possible = any && static_results(p) && ir_is(mlirOperationGetParentOperation(p->op), "func.func");
+  p->constant_alias = possible && p->c->alias_of >= 0;
+  p->hoisted = possible && marked && !p->constant_alias;
+  if (marked && !possible)
+    lower_error(l, p->op, "is marked " ONYX_INIT ", but is no operator over constants with results of static shape "
+                          "in the body of a function");
 }
 
 static bool needed_outside(struct lower *l, MlirValue v) {
@@ -236,7 +238,10 @@ static void plan_operator(struct lower *l, MlirOperation op, const onyx_schema *
     return;
   }
   bool comprehended = p->view->def && p->view->def->comprehend;
-  if (p->direct && (!p->direct->check || p->direct->check(l, p)))
+  bool marked = !mlirAttributeIsNull(mlirOperationGetAttributeByName(op, ir_str(ONYX_INIT)));
+  if (p->direct && marked && comprehended)
+    plan_comprehension(l, p); // the init function is made of loop nests
+  else if (p->direct && (!p->direct->check || p->direct->check(l, p)))
     p->kind = LOWER_DIRECT;
   else if (p->direct)
     l->failed = true;

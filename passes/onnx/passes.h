@@ -4,7 +4,11 @@
 
 #include "mlirx/mlirx.h"
 
-extern const MlirxPassDescriptor onnx_shape_inference_pass, onnx_constprop_pass, onnx_set_node_name_pass,
+// Unit attribute of an operator that the init function computes: onnx-hoist-constants decides, the lowering
+// obeys.
+#define ONYX_INIT "onyx.init"
+
+extern const MlirxPassDescriptor onnx_hoist_constants_pass, onnx_shape_inference_pass, onnx_constprop_pass, onnx_set_node_name_pass,
     onnx_pre_krnl_verify_pass, onnx_standard_func_return_pass;
 
 #endif // ONYX_PASSES_ONNX_PASSES_H

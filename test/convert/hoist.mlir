@@ -19,7 +19,7 @@
 func.func @main_graph(%x: tensor<4xf32> {onnx.name = "x"}) -> tensor<4xf32> {
   %a = onnx.Constant #onnx.file<"bytes.txt", 4, 16> : tensor<4xf32>
   %b = onnx.Constant #onnx.file<"bytes.txt", 1, 16> : tensor<4xf32>
-  %0 = "onnx.Add"(%a, %b) {onnx_node_name = "both"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %0 = "onnx.Add"(%a, %b) {onnx_node_name = "both", onyx.init} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %1 = "onnx.Mul"(%x, %0) {onnx_node_name = "use"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   onnx.Return %1 : tensor<4xf32>
 }
