@@ -527,19 +527,20 @@ static value *emit_trees(ensemble *e, value *x, int64_t targets, int post) {
 }
 
 // Two classes, weights for class 0 only: the score s is that of the second class. The scores are
-// (1 - s, s) when s is a probability, else (-s, s), each through the logistic function if asked.
+// (-s, s) through the logistic function if asked, else (1 - s, s) when s is a probability, else
+// (-s, s) (onnxruntime; the standard is silent).
 static value *one_score(ensemble *e, value *x, int post, bool probability, value **chosen) {
   if (post == PROBIT)
     bad(e, "PROBIT of two classes with weights for one has no newer form");
   value *s = emit_trees(e, x, 1, NONE);
   *chosen = second_chosen(e, s, probability);
+  value *negative = emit_unary(e, "Neg", s);
+  if (post == LOGISTIC)
+    return emit_two_columns(e, emit_unary(e, "Sigmoid", negative), emit_unary(e, "Sigmoid", s));
   if (probability) {
     value *in[] = {up_scalar(e->u, e->n, e->elem, 1), s};
     return emit_two_columns(e, up_op(e->u, e->n, "Sub", 2, in), s);
   }
-  value *negative = emit_unary(e, "Neg", s);
-  if (post == LOGISTIC)
-    return emit_two_columns(e, emit_unary(e, "Sigmoid", negative), emit_unary(e, "Sigmoid", s));
   return emit_two_columns(e, negative, s);
 }
 
