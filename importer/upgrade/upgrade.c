@@ -25,6 +25,11 @@ bool upgrade_knows(str op) {
   return find_step(&probe, 0) != NULL;
 }
 
+bool upgrade_has_step(const char *op, int version) {
+  node probe = {.op = str_of(op)};
+  return find_step(&probe, version) != NULL;
+}
+
 // A step leaves the node in the form of the version after `since`, or as another operator at that
 // one's newest version.
 void upgrade_node(import *im, graph *into, node *n) {

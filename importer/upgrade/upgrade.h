@@ -38,6 +38,8 @@ UPGRADE_FAMILIES(DECLARE)
 void upgrade_node(import *im, graph *into, node *n);
 // Whether the table maps an operator that the schema does not know, or knows as deprecated.
 bool upgrade_knows(str op);
+// Whether a step rewrites nodes of an operator at a version.
+bool upgrade_has_step(const char *op, int version);
 
 // Helpers for steps. Results have no name of their own; types are inferred.
 value *up_emit(upgrader *u, const node *origin, node *helper); // appends it, gives result 0
