@@ -29,6 +29,7 @@ const MlirxPassDescriptor *const mlirxPasses[] = {
     &convert_onnx_to_krnl,
     &convert_onnx_to_linalg,
     &onnx_constprop_pass,
+    &onnx_decompose_pass,
     &onnx_hoist_constants_pass,
     &onnx_pre_krnl_verify_pass,
     &onnx_set_node_name_pass,

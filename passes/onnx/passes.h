@@ -8,7 +8,8 @@
 // obeys.
 #define ONYX_INIT "onyx.init"
 
-extern const MlirxPassDescriptor onnx_hoist_constants_pass, onnx_shape_inference_pass, onnx_constprop_pass, onnx_set_node_name_pass,
+extern const MlirxPassDescriptor onnx_hoist_constants_pass, onnx_shape_inference_pass, onnx_constprop_pass, onnx_decompose_pass,
+    onnx_set_node_name_pass,
     onnx_pre_krnl_verify_pass, onnx_standard_func_return_pass;
 
 #endif // ONYX_PASSES_ONNX_PASSES_H
