@@ -38,6 +38,8 @@ const MlirxPassDescriptor *const mlirxPasses[] = {
     &convert_krnl_to_affine,
     &convert_krnl_to_llvm,
     &krnl_plan_memory,
+    &krnl_print_loop_nest,
+    &krnl_schedule,
     &lower_krnl_region,
     NULL,
 };

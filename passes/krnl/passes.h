@@ -5,6 +5,6 @@
 #include "mlirx/mlirx.h"
 
 extern const MlirxPassDescriptor convert_krnl_to_affine, convert_krnl_to_llvm, krnl_plan_memory,
-    lower_krnl_region;
+    krnl_print_loop_nest, krnl_schedule, lower_krnl_region;
 
 #endif // ONYX_PASSES_KRNL_PASSES_H

@@ -1,0 +1,4 @@
+func.func private @nobody(%i: !krnl.loop) {
+  krnl.unroll %i : !krnl.loop
+  return
+}
