@@ -8,6 +8,7 @@
 #include "dialects/onnx/onnx.h"
 #include "mlirx/mlirx.h"
 #include "passes/convert/convert.h"
+#include "passes/export/export.h"
 #include "passes/onnx/passes.h"
 #include "passes/krnl/passes.h"
 
@@ -28,6 +29,7 @@ MlirxDialect *const mlirxDialects[] = {
 const MlirxPassDescriptor *const mlirxPasses[] = {
     &convert_onnx_to_krnl,
     &convert_onnx_to_linalg,
+    &export_onnx_pass,
     &onnx_constprop_pass,
     &onnx_decompose_pass,
     &onnx_hoist_constants_pass,

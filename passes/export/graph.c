@@ -1,0 +1,374 @@
+// Functions and regions as GraphProto, ops as NodeProto.
+#include "passes/export/graph.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
+enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_OP = 4, NODE_ATTRIBUTE = 5, NODE_DOMAIN = 7 };
+enum { VALUE_NAME = 1, VALUE_TYPE = 2 };
+enum { ATTR_NAME = 1, ATTR_F = 2, ATTR_I = 3, ATTR_S = 4, ATTR_T = 5, ATTR_G = 6, ATTR_FLOATS = 7, ATTR_INTS = 8,
+       ATTR_STRINGS = 9, ATTR_TP = 14, ATTR_TYPE = 20 };
+
+static MlirStringRef str(const char *text) { return mlirStringRefCreateFromCString(text); }
+static bool is(MlirStringRef s, const char *text) { return s.length == strlen(text) && !memcmp(s.data, text, s.length); }
+
+void export_fail(struct exporter *e, MlirOperation op, const char *fmt, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  onnx_error(op, "%s", text);
+  e->failed = true;
+}
+
+// --- names. Values have none in the IR; graph inputs and outputs do, the others take their node's.
+
+static bool claim(ptr_map *taken, MlirAttribute name) {
+  if (ptr_map_get(taken, name.ptr))
+    return false;
+  ptr_map_set(taken, name.ptr, (void *)name.ptr);
+  return true;
+}
+
+// `base`, or with a number where that is taken.
+static MlirAttribute unique(struct exporter *e, ptr_map *taken, MlirStringRef base) {
+  MlirAttribute name = mlirStringAttrGet(e->ctx, base);
+  while (!claim(taken, name)) {
+    const char *text = onyx_arena_printf(e->arena, "%.*s_%lld", (int)base.length, base.data, (long long)e->next++);
+    name = mlirStringAttrGet(e->ctx, str(text));
+  }
+  return name;
+}
+
+static MlirAttribute fresh_name(struct exporter *e, MlirStringRef base) {
+  return unique(e, &e->taken, base.length ? base : str("value"));
+}
+
+static MlirStringRef name_of(struct exporter *e, MlirValue v) {
+  MlirAttribute name = {ptr_map_get(&e->names, v.ptr)};
+  return mlirAttributeIsNull(name) ? str("") : mlirStringAttrGetValue(name);
+}
+
+static void set_name(struct exporter *e, MlirValue v, MlirAttribute name) {
+  ptr_map_set(&e->names, v.ptr, (void *)name.ptr);
+}
+
+static void name_results(struct exporter *e, MlirOperation op) {
+  MlirStringRef base = onnx_node_name(op);
+  if (!base.length) {
+    MlirStringRef full = mlirIdentifierStr(mlirOperationGetName(op));
+    base = (MlirStringRef){full.data + 5, full.length - 5}; // without "onnx."
+  }
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++) {
+    MlirValue v = mlirOperationGetResult(op, i);
+    if (!onnx_is_none(v) && !name_of(e, v).length)
+      set_name(e, v, fresh_name(e, base));
+  }
+}
+
+// --- attributes
+
+static void put_list(struct exporter *e, MlirOperation op, struct wire *a, MlirAttribute list, onyx_attr_kind kind) {
+  for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(list); i++) {
+    MlirAttribute x = mlirArrayAttrGetElement(list, i);
+    if (kind == ONYX_ATTR_FLOATS && mlirAttributeIsAFloat(x))
+      wire_float(a, ATTR_FLOATS, (float)mlirFloatAttrGetValueDouble(x));
+    else if (kind == ONYX_ATTR_STRINGS && mlirAttributeIsAString(x))
+      wire_bytes(a, ATTR_STRINGS, mlirStringAttrGetValue(x).data, mlirStringAttrGetValue(x).length);
+    else if (kind == ONYX_ATTR_INTS && mlirAttributeIsAInteger(x))
+      wire_int(a, ATTR_INTS, mlirTypeIsAInteger(mlirAttributeGetType(x)) &&
+                                     mlirIntegerTypeIsSigned(mlirAttributeGetType(x))
+                                 ? mlirIntegerAttrGetValueSInt(x)
+                                 : mlirIntegerAttrGetValueInt(x));
+    else
+      export_fail(e, op, "an attribute's list mixes kinds");
+  }
+}
+
+// Kind of an attribute of an operator that no schema describes.
+static onyx_attr_kind kind_of(MlirAttribute a) {
+  if (mlirAttributeIsAInteger(a))
+    return ONYX_ATTR_INT;
+  if (mlirAttributeIsAFloat(a))
+    return ONYX_ATTR_FLOAT;
+  if (mlirAttributeIsAString(a))
+    return ONYX_ATTR_STRING;
+  if (mlirAttributeIsAType(a))
+    return mlirTypeIsATensor(mlirTypeAttrGetValue(a)) ? ONYX_ATTR_TYPE_PROTO : ONYX_ATTR_INT;
+  if (mlirAttributeIsAArray(a)) {
+    MlirAttribute x = mlirArrayAttrGetNumElements(a) ? mlirArrayAttrGetElement(a, 0) : (MlirAttribute){NULL};
+    if (mlirAttributeIsNull(x) || mlirAttributeIsAInteger(x))
+      return ONYX_ATTR_INTS;
+    return mlirAttributeIsAFloat(x) ? ONYX_ATTR_FLOATS : ONYX_ATTR_STRINGS;
+  }
+  return mlirTypeIsATensor(mlirAttributeGetType(a)) ? ONYX_ATTR_TENSOR : ONYX_ATTR_UNDEFINED;
+}
+
+static void put_int(struct wire *a, MlirAttribute value) {
+  if (mlirAttributeIsAType(value)) { // an element type, by its number
+    wire_int(a, ATTR_I, onnx_elem_from_mlir(mlirTypeAttrGetValue(value)));
+    return;
+  }
+  MlirType type = mlirAttributeGetType(value);
+  bool is_signed = mlirTypeIsAInteger(type) && mlirIntegerTypeIsSigned(type);
+  wire_int(a, ATTR_I, is_signed ? mlirIntegerAttrGetValueSInt(value) : mlirIntegerAttrGetValueInt(value));
+}
+
+static void put_attribute(struct exporter *e, MlirOperation op, struct wire *node, MlirStringRef name,
+                          MlirAttribute value, onyx_attr_kind kind) {
+  struct wire a = wire_begin(e->arena), inner;
+  wire_bytes(&a, ATTR_NAME, name.data, name.length);
+  wire_int(&a, ATTR_TYPE, kind);
+  switch (kind) {
+  case ONYX_ATTR_INT:
+    put_int(&a, value);
+    break;
+  case ONYX_ATTR_FLOAT:
+    wire_float(&a, ATTR_F, (float)mlirFloatAttrGetValueDouble(value));
+    break;
+  case ONYX_ATTR_STRING:
+    wire_bytes(&a, ATTR_S, mlirStringAttrGetValue(value).data, mlirStringAttrGetValue(value).length);
+    break;
+  case ONYX_ATTR_TENSOR:
+    inner = export_tensor(e, op, value, str(""));
+    wire_message(&a, ATTR_T, &inner);
+    break;
+  case ONYX_ATTR_TYPE_PROTO:
+    inner = export_type(e, mlirTypeAttrGetValue(value), str(""));
+    wire_message(&a, ATTR_TP, &inner);
+    break;
+  case ONYX_ATTR_INTS:
+  case ONYX_ATTR_FLOATS:
+  case ONYX_ATTR_STRINGS:
+    put_list(e, op, &a, value, kind);
+    break;
+  default:
+    export_fail(e, op, "attribute '%.*s' has no form in ONNX", (int)name.length, name.data);
+  }
+  wire_message(node, NODE_ATTRIBUTE, &a);
+}
+
+static bool is_helper_attribute(MlirStringRef name, bool custom) {
+  if (is(name, "onnx_node_name") || memchr(name.data, '.', name.length)) // another dialect's, a decision
+    return true;
+  return custom && (is(name, "domain_name") || is(name, "function_name"));
+}
+
+static void put_attributes(struct exporter *e, MlirOperation op, struct wire *node) {
+  const onyx_schema *newest = onnx_schema_of(op);
+  for (intptr_t i = 0; i < mlirOperationGetNumAttributes(op); i++) {
+    MlirNamedAttribute attr = mlirOperationGetAttribute(op, i);
+    MlirStringRef name = mlirIdentifierStr(attr.name);
+    if (is_helper_attribute(name, !newest))
+      continue;
+    char text[128];
+    snprintf(text, sizeof text, "%.*s", (int)name.length, name.data);
+    const onyx_schema_attr *row = newest ? onyx_schema_attr_find(newest, text) : NULL;
+    if (newest && !row)
+      continue;
+    put_attribute(e, op, node, name, attr.attribute, row ? row->kind : kind_of(attr.attribute));
+  }
+}
+
+static void put_graph(struct exporter *e, MlirOperation op, struct wire *node, const char *name, intptr_t region) {
+  struct wire a = wire_begin(e->arena);
+  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, region));
+  wire_text(&a, ATTR_NAME, name);
+  wire_int(&a, ATTR_TYPE, ONYX_ATTR_GRAPH);
+  if (mlirBlockIsNull(block)) {
+    export_fail(e, op, "%s is empty", name);
+    return;
+  }
+  struct wire graph = export_graph(e, block, (MlirOperation){NULL}, name);
+  wire_message(&a, ATTR_G, &graph);
+  wire_message(node, NODE_ATTRIBUTE, &a);
+}
+
+// Region r of If is then_branch, else_branch; of others the graph attributes in the order of their names.
+static void put_graphs(struct exporter *e, MlirOperation op, struct wire *node) {
+  intptr_t n = mlirOperationGetNumRegions(op), r = 0;
+  const onyx_schema *row = onnx_schema_of(op);
+  if (onnx_is(op, "If") && n == 2) {
+    put_graph(e, op, node, "then_branch", 0);
+    put_graph(e, op, node, "else_branch", 1);
+    return;
+  }
+  for (int i = 0; row && i < row->num_attrs && r < n; i++)
+    if (row->attrs[i].kind == ONYX_ATTR_GRAPH)
+      put_graph(e, op, node, row->attrs[i].name, r++);
+  if (r < n)
+    export_fail(e, op, "a region has no name in ONNX");
+}
+
+// --- nodes
+
+static void put_name(struct wire *node, int field, MlirStringRef name) {
+  wire_bytes(node, field, name.data, name.length);
+}
+
+static MlirStringRef string_attr(MlirOperation op, const char *name) {
+  MlirAttribute a = mlirOperationGetAttributeByName(op, str(name));
+  return mlirAttributeIsNull(a) || !mlirAttributeIsAString(a) ? str("") : mlirStringAttrGetValue(a);
+}
+
+static void put_operands(struct exporter *e, MlirOperation op, struct wire *node, intptr_t n) {
+  while (n && onnx_is_none(mlirOperationGetOperand(op, n - 1)))
+    n--;
+  for (intptr_t i = 0; i < n; i++) {
+    MlirValue v = mlirOperationGetOperand(op, i);
+    put_name(node, NODE_INPUT, onnx_is_none(v) ? str("") : name_of(e, v));
+  }
+}
+
+static void put_results(struct exporter *e, MlirOperation op, struct wire *node) {
+  intptr_t n = mlirOperationGetNumResults(op);
+  while (n && onnx_is_none(mlirOperationGetResult(op, n - 1)))
+    n--;
+  for (intptr_t i = 0; i < n; i++)
+    put_name(node, NODE_OUTPUT, name_of(e, mlirOperationGetResult(op, i)));
+}
+
+static void put_node(struct exporter *e, MlirOperation op, struct wire *graph) {
+  const onyx_schema *newest = onnx_schema_of(op);
+  struct wire node = wire_begin(e->arena);
+  if (!newest && !mlirxIsA(op, &onnx_custom)) {
+    export_fail(e, op, "is no ONNX operator and cannot be written to a .onnx file");
+    return;
+  }
+  name_results(e, op);
+  MlirAttribute axes = mlirAttributeGetNull();
+  const onyx_schema *row = newest ? export_row(op, export_opset(e, op)) : NULL;
+  bool moves_axes = row && onyx_schema_attr_find(row, "axes") && !onyx_schema_attr_find(newest, "axes") &&
+                    export_axes_attribute(op, &axes);
+  put_operands(e, op, &node, moves_axes ? 1 : mlirOperationGetNumOperands(op));
+  put_results(e, op, &node);
+  MlirStringRef name = onnx_node_name(op);
+  if (name.length) // checkers refuse two nodes of one name, which a pass or an import may have made
+    put_name(&node, NODE_NAME, mlirStringAttrGetValue(unique(e, &e->nodes, name)));
+  if (newest) {
+    wire_text(&node, NODE_OP, newest->name);
+    if (newest->domain[0])
+      wire_text(&node, NODE_DOMAIN, newest->domain);
+  } else {
+    put_name(&node, NODE_OP, string_attr(op, "function_name"));
+    put_name(&node, NODE_DOMAIN, string_attr(op, "domain_name"));
+  }
+  put_attributes(e, op, &node);
+  if (!mlirAttributeIsNull(axes))
+    put_attribute(e, op, &node, str("axes"), axes, ONYX_ATTR_INTS);
+  put_graphs(e, op, &node);
+  wire_message(graph, GRAPH_NODE, &node);
+}
+
+static void put_initializer(struct exporter *e, MlirOperation op, struct wire *graph) {
+  MlirAttribute value = onnx_constant_value(op);
+  MlirValue v = mlirOperationGetResult(op, 0);
+  if (mlirAttributeIsNull(value)) { // a sparse constant stays a node
+    put_node(e, op, graph);
+    return;
+  }
+  MlirStringRef base = onnx_node_name(op);
+  if (!name_of(e, v).length)
+    set_name(e, v, fresh_name(e, base.length ? base : str("constant")));
+  struct wire t = export_tensor(e, op, value, name_of(e, v));
+  wire_message(graph, GRAPH_INITIALIZER, &t);
+}
+
+// A graph output that no node of this graph makes under that name.
+static void put_identity(struct exporter *e, struct wire *graph, MlirValue from, MlirStringRef to) {
+  struct wire node = wire_begin(e->arena);
+  put_name(&node, NODE_INPUT, name_of(e, from));
+  put_name(&node, NODE_OUTPUT, to);
+  wire_text(&node, NODE_OP, "Identity");
+  wire_message(graph, GRAPH_NODE, &node);
+}
+
+// --- graphs
+
+static MlirStringRef argument_attr(MlirOperation function, const char *list, intptr_t i, const char *name) {
+  MlirAttribute all = mlirOperationIsNull(function) ? (MlirAttribute){NULL}
+                                                    : mlirOperationGetAttributeByName(function, str(list));
+  if (mlirAttributeIsNull(all) || !mlirAttributeIsAArray(all) || i >= mlirArrayAttrGetNumElements(all))
+    return str("");
+  MlirAttribute a = mlirDictionaryAttrGetElementByName(mlirArrayAttrGetElement(all, i), str(name));
+  return mlirAttributeIsNull(a) || !mlirAttributeIsAString(a) ? str("") : mlirStringAttrGetValue(a);
+}
+
+static void put_value_info(struct exporter *e, struct wire *graph, int field, MlirStringRef name, MlirType type,
+                           MlirStringRef dim_params) {
+  struct wire info = wire_begin(e->arena), t = export_type(e, type, dim_params);
+  wire_bytes(&info, VALUE_NAME, name.data, name.length);
+  wire_message(&info, VALUE_TYPE, &t);
+  wire_message(graph, field, &info);
+}
+
+static void put_inputs(struct exporter *e, MlirBlock block, MlirOperation function, struct wire *graph) {
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); i++) {
+    MlirValue v = mlirBlockGetArgument(block, i);
+    MlirStringRef name = argument_attr(function, "arg_attrs", i, "onnx.name");
+    set_name(e, v, fresh_name(e, name.length ? name : str("input")));
+    put_value_info(e, graph, GRAPH_INPUT, name_of(e, v), mlirValueGetType(v),
+                   argument_attr(function, "arg_attrs", i, "onnx.dim_params"));
+  }
+}
+
+static bool made_in(MlirValue v, MlirBlock block) {
+  return mlirValueIsAOpResult(v) && mlirBlockEqual(mlirOperationGetBlock(mlirOpResultGetOwner(v)), block);
+}
+
+// Output names are claimed before any other; a value that has no name yet takes the output's.
+static MlirAttribute *claim_outputs(struct exporter *e, MlirBlock block, MlirOperation function) {
+  MlirOperation end = mlirBlockGetTerminator(block);
+  intptr_t n = mlirOperationGetNumOperands(end);
+  MlirAttribute *names = ONYX_NEW_ARRAY(e->arena, MlirAttribute, n + 1);
+  for (intptr_t i = 0; i < n; i++) {
+    MlirValue v = mlirOperationGetOperand(end, i);
+    MlirStringRef name = argument_attr(function, "res_attrs", i, "onnx.name");
+    if (!name.length && made_in(v, block))
+      name = onnx_node_name(mlirOpResultGetOwner(v));
+    names[i] = fresh_name(e, name.length ? name : str("output"));
+    if (made_in(v, block) && !name_of(e, v).length && !onnx_is_none(v))
+      set_name(e, v, names[i]);
+  }
+  return names;
+}
+
+static void put_outputs(struct exporter *e, MlirBlock block, MlirOperation function, const MlirAttribute *names,
+                        struct wire *graph) {
+  MlirOperation end = mlirBlockGetTerminator(block);
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); i++) {
+    MlirValue v = mlirOperationGetOperand(end, i);
+    MlirStringRef name = mlirStringAttrGetValue(names[i]);
+    if ((void *)names[i].ptr != ptr_map_get(&e->names, v.ptr))
+      put_identity(e, graph, v, name);
+    put_value_info(e, graph, GRAPH_OUTPUT, name, mlirValueGetType(v),
+                   argument_attr(function, "res_attrs", i, "onnx.dim_params"));
+  }
+}
+
+static bool is_end(MlirOperation op) {
+  return mlirxIsA(op, &onnx_return) || mlirxIsA(op, &onnx_yield) ||
+         is(mlirIdentifierStr(mlirOperationGetName(op)), "func.return");
+}
+
+struct wire export_graph(struct exporter *e, MlirBlock block, MlirOperation function, const char *name) {
+  struct wire graph = wire_begin(e->arena);
+  put_inputs(e, block, function, &graph);
+  MlirAttribute *outputs = claim_outputs(e, block, function);
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op) && !e->failed;
+       op = mlirOperationGetNextInBlock(op)) {
+    if (is_end(op) || mlirxIsA(op, &onnx_no_value))
+      continue;
+    if (onnx_is(op, "Constant"))
+      put_initializer(e, op, &graph);
+    else
+      put_node(e, op, &graph);
+  }
+  if (!e->failed)
+    put_outputs(e, block, function, outputs, &graph);
+  wire_text(&graph, GRAPH_NAME, name);
+  return graph;
+}
