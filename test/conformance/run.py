@@ -84,6 +84,9 @@ def choose(options):
     if options.filter:
         everything = [c for c in everything
                       if any(f == c.op or re.search(f, c.name) for f in options.filter)]
+    if options.listed:
+        listed = onyx_test.expected_failures(EXPECTED)
+        everything = [c for c in everything if c.name in listed]
     if options.sample and options.sample < len(everything):
         everything = random.Random(options.seed).sample(everything, options.sample)
     return everything
@@ -119,6 +122,7 @@ def main():
     parser.add_argument("--until", choices=list(stages.PIPELINES), help="stop there: quick, compares shapes but no numbers")
     parser.add_argument("--name", default="", help="suite, for the counts of scripts/check")
     parser.add_argument("--list", action="store_true", help="print the chosen cases and their operators, run nothing")
+    parser.add_argument("--listed", action="store_true", help="only cases of expected-failures.txt: is the list still true?")
     parser.add_argument("--update", action="store_true", help="rewrite expected-failures.txt for the cases that ran")
     parser.add_argument("--docs", action="store_true", help="write docs/operators.md (with all cases)")
     parser.add_argument("-v", "--verbose", action="store_true", help="one line a case")

@@ -41,7 +41,8 @@ def reason(code, text):
     # onyx-compile only names the stage that failed, after the stage's own message.
     lines = [line for line in lines if not re.match(r"onyx-compile: error: .* failed", line)] or lines
     best = next((line for line in lines if re.search(r"\berror:", line)), lines[0] if lines else "")
-    best = re.sub(r"^\S*?(/[^\s:]+):\d+:\d+: ", "", best)
+    best = re.sub(r"^(\S*?/[^\s:]+|<unknown>)(:\d+)+: (error: )?(loc\(\"[^\"]*\"\): )?", "", best)
+    best = re.sub(r"^(error: )?loc\(\"[^\"]*\"\): |^error: ", "", best)
     best = re.sub(r"(/[\w.@+-]+)+/", "", best)
     if code < 0 or code in (134, 136, 139):
         crash = next((line for line in lines if re.search(r"Assertion|LLVM ERROR|Segmentation|AddressSanitizer", line)), best)
