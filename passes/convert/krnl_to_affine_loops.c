@@ -350,7 +350,7 @@ static void sort_by_permute(struct loop **loops, intptr_t n) {
 
 // A loop may run if its original has bounds, nothing took it, it does not run yet, and the block loop of
 // which it is a tile runs around it.
-static bool may_run(struct lowering *l, struct nest *nest, intptr_t i) {
+static bool may_run(const struct nest *nest, intptr_t i) {
   MlirOperation op = nest->iterate;
   struct loop *loop = nest->loops[i];
   if (!mlirOperationIsNull(loop->consumed_by)) {
@@ -363,7 +363,10 @@ static bool may_run(struct lowering *l, struct nest *nest, intptr_t i) {
     mlirxEmitError(op, "optimised loop %d has no bounds: no 'with' around it lists its original loop", (int)i);
     return false;
   }
-  if (loop->variable.ptr) {
+  bool runs_outside = loop->variable.ptr != NULL;
+  for (intptr_t j = 0; j < i; ++j)
+    runs_outside = runs_outside || nest->loops[j] == loop;
+  if (runs_outside) {
     mlirxEmitError(op, "optimised loop %d runs outside already", (int)i);
     return false;
   }
@@ -379,7 +382,6 @@ static bool may_run(struct lowering *l, struct nest *nest, intptr_t i) {
       return false;
     }
   }
-  (void)l;
   return true;
 }
 
@@ -409,7 +411,7 @@ static bool order_nest(struct lowering *l, struct nest *nest) {
   sort_by_permute(nest->loops, n);
   for (intptr_t i = 0; i < n; ++i) {
     struct loop *loop = nest->loops[i];
-    if (!may_run(l, nest, i))
+    if (!may_run(nest, i))
       return false;
     if (!mlirOperationIsNull(loop->permute) && runs_before(l, loop)) {
       mlirxEmitErrorWithNote(loop->permute, loc_of(op), "this iterate runs the inner loop",

@@ -215,17 +215,34 @@ static void eliminate(struct system *s, intptr_t v) {
   free(old);
 }
 
-// What the loop at a level is bounded by: a block loop stands for what it blocks, its own pair is away.
+static void drop_pair(struct system *s, const struct loop *block) {
+  intptr_t kept = 0;
+  for (intptr_t i = 0; i < s->num_rows; ++i)
+    if (s->rows[i].pair != block)
+      s->rows[kept++] = s->rows[i];
+  s->num_rows = kept;
+}
+
+// What a loop over starts of tiles cuts up: past block loops, and past tile loops that run over block loops.
+// Their pairs are dropped.
+static const struct loop *cut_up(struct system *s, const struct loop *loop) {
+  for (;;) {
+    const struct loop *block = loop;
+    while (block->kind == LOOP_TILE)
+      block = block->from;
+    if (block->kind != LOOP_BLOCK)
+      return loop;
+    drop_pair(s, block);
+    loop = block->from;
+  }
+}
+
+// What the loop at a level is bounded by: a loop over starts of tiles stands for what is cut up.
 static void project(struct system *s, intptr_t level) {
-  const struct loop *loop = s->loops[level];
-  if (loop->kind == LOOP_BLOCK) {
+  const struct loop *whole = cut_up(s, s->loops[level]);
+  if (whole != s->loops[level]) {
     int64_t c[MAX_LOOPS] = {0};
-    intptr_t kept = 0;
-    for (intptr_t i = 0; i < s->num_rows; ++i)
-      if (s->rows[i].pair != loop)
-        s->rows[kept++] = s->rows[i];
-    s->num_rows = kept;
-    add_value(s, loop->from, 1, c);
+    add_value(s, whole, 1, c);
     for (intptr_t t = level + 1; t < s->n; ++t)
       if (c[t] == 1)
         for (intptr_t i = 0; i < s->num_rows; ++i) {
