@@ -11,7 +11,7 @@
 
 enum {
   CALLS_MAX = 64,        // nested calls of local functions
-  NODES_MAX = 4000000,   // that functions may expand to
+  NODES_MAX = 500000,    // that functions may expand to
 };
 
 // Attributes of a call, for the references in the function's body.
@@ -258,6 +258,12 @@ static void read_attrs(builder *b, scope *s, node *n, const Onnx__NodeProto *p) 
   }
 }
 
+static const char *range_show(import *im, int least, int most) {
+  if (most == ONYX_UNBOUNDED)
+    return str_format(im, "at least %d", least).p;
+  return most == least ? str_format(im, "%d", least).p : str_format(im, "%d to %d", least, most).p;
+}
+
 // What a node must have by its schema.
 static void check_node(builder *b, const node *n) {
   const onyx_schema *row = n->row;
@@ -265,8 +271,8 @@ static void check_node(builder *b, const node *n) {
     return;
   if (n->num_in < row->min_inputs ||
       (row->max_inputs != ONYX_UNBOUNDED && n->num_in > row->max_inputs))
-    node_fail(b->im, n, "has %d operands, expected %d to %d", n->num_in, row->min_inputs,
-              row->max_inputs);
+    node_fail(b->im, n, "has %d operands, expected %s", n->num_in,
+              range_show(b->im, row->min_inputs, row->max_inputs));
   if (row->max_outputs != ONYX_UNBOUNDED && n->num_out > row->max_outputs)
     node_fail(b->im, n, "has %d results, expected at most %d", n->num_out, row->max_outputs);
   for (int i = 0; i < n->num_in; i++) {
@@ -550,16 +556,17 @@ static void build_node(builder *b, scope *s, const Onnx__NodeProto *p) {
   n->domain = domain_of(b, p->domain);
   n->overload = copy_name(b, p->overload);
   n->doc = str_read(p->doc_string);
-  read_operands(b, s, n, p);
-  read_attrs(b, s, n, p);
   const Onnx__FunctionProto *f =
       map_get(&b->functions, function_key(b, n->domain, n->op, n->overload));
+  if (!f)
+    resolve(b, s, n);
+  read_operands(b, s, n, p);
+  read_attrs(b, s, n, p);
   if (f) {
     build_graph_attrs(b, s, n, p);
     expand_call(b, s, f, n, p);
     return;
   }
-  resolve(b, s, n);
   value **results = make_results(b, s, n, p);
   check_node(b, n);
   build_graph_attrs(b, s, n, p);

@@ -112,7 +112,10 @@ void literal_type(FILE *out, const type *t) {
     return;
   case ONYX_TYPE_MAP:
     fprintf(out, "!onnx.Map<%s, ", onyx_elem_mlir_name(t->key));
-    literal_type(out, t->of);
+    if (t->of->kind == ONYX_TYPE_TENSOR) // a map holds single elements
+      fputs(onyx_elem_mlir_name(t->of->elem), out);
+    else
+      literal_type(out, t->of);
     fputc('>', out);
     return;
   default:
