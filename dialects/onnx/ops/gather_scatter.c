@@ -568,51 +568,7 @@ static bool comp_tensor_scatter(op_view *v, const shape_result *results, compreh
   return true;
 }
 
-// --- ArrayFeatureExtractor: X [.., n], Y: columns
-
-static bool verify_array_feature(op_view *v) {
-  int rank = view_rank(v, 0);
-  return rank != 0 || view_error(v, "operand 0 ('X'): expected rank 1 or more, found rank 0");
-}
-
-static bool shape_array_feature(op_view *v, shape_result *results) {
-  int rank = view_rank(v, 0);
-  const dim *dims[ONYX_MAX_RANK], *picks = view_numel(v, 1);
-  if (!verify_array_feature(v))
-    return false;
-  if (rank < 0)
-    return true;
-  if (!picks)
-    picks = dim_unknown_extent(v->dims);
-  if (rank == 1) { // one row
-    shape_set(v, results, 0, 2, (const dim *[]){dim_const(v->dims, 1), picks});
-    return true;
-  }
-  for (int k = 0; k < rank; k++)
-    dims[k] = k == rank - 1 ? picks : view_dim(v, 0, k);
-  shape_set(v, results, 0, rank, dims);
-  return true;
-}
-
-static bool comp_array_feature(op_view *v, const shape_result *results, comprehension *c) {
-  int rank = view_rank(v, 0), picks = view_rank(v, 1), out = comp_result(c, 0);
-  const expr *in[ONYX_MAX_RANK], *at[ONYX_MAX_RANK];
-  if (!need_rank(v, 0) || !need_rank(v, 1))
-    return false;
-  int loops = results[0].type.rank;
-  const expr *number = expr_loop(c, loops - 1);
-  for (int k = picks - 1; k >= 0; k--) {
-    at[k] = k ? expr_binary(c, EXPR_MOD, number, expr_dim(c, view_dim(v, 1, k))) : number;
-    number = k ? expr_binary(c, EXPR_FLOORDIV, number, expr_dim(c, view_dim(v, 1, k))) : number;
-  }
-  for (int k = 0; k < rank; k++)
-    in[k] = k < rank - 1 ? expr_loop(c, k) : read_index(c, 1, at, view_dim(v, 0, rank - 1));
-  comp_write_point(c, comp_stage_over(c, out), out, x_read(c, 0, in, is_positive(v, view_dim(v, 0, rank - 1))));
-  return true;
-}
-
 const op_def ops_gather_scatter[] = {
-    {"ArrayFeatureExtractor", verify_array_feature, shape_array_feature, comp_array_feature},
     {"Compress", verify_compress, shape_compress, comp_compress},
     {"Gather", verify_gather, shape_gather, comp_gather},
     {"GatherElements", verify_gather_elements, shape_gather_elements, comp_gather_elements},

@@ -33,6 +33,7 @@ typedef struct op_def {
   X(det) \
   X(einsum) \
   X(elementwise) \
+  X(flex_attention) \
   X(gather_scatter) \
   X(generator) \
   X(linear_attention) \
@@ -43,6 +44,7 @@ typedef struct op_def {
   X(ml) \
   X(ml_label) \
   X(ml_linear) \
+  X(ml_svm) \
   X(ml_tree) \
   X(movement) \
   X(ngram) \

@@ -129,7 +129,7 @@ static const expr *place_on(comprehension *c, const grid *g, int axis) {
   else
     x = divide(c, sub(c, mul(c, n, extent_of(c, g, axis)), one), two);
   if (g->mode == NEAREST)
-    x = g->spatial == 3 ? round_away(c, x) : expr_unary(c, EXPR_ROUND, x);
+    x = expr_unary(c, EXPR_ROUND, x);
   const expr *lo = border(c, g, axis, false), *hi = border(c, g, axis, true);
   if (g->padding == BORDER) {
     const expr *out = expr_binary(c, EXPR_OR, expr_compare(c, EXPR_LT, x, lo),
