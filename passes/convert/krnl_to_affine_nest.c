@@ -347,7 +347,7 @@ static MlirValue *inits_of(MlirOperation op, intptr_t n) {
   return values;
 }
 
-// Main loop up to lower + (range floordiv span) * span, remainder from the greater of that and lower (a
+// Main loop up to lower + ((range ceildiv step) floordiv factor) * span, remainder from the greater of that and lower (a
 // loop that does not run at all has a negative range).
 static bool unroll_affine(MlirOperation op, const struct affine_loop *loop, int64_t factor) {
   MlirContext ctx = mlirOperationGetContext(op);
@@ -359,8 +359,10 @@ static bool unroll_affine(MlirOperation op, const struct affine_loop *loop, int6
   }
   int64_t span = factor * loop->step, trip = -1;
   bool known = nest_constant_trip(op, loop, &trip);
-  MlirAffineExpr step = mlirAffineConstantExprGet(ctx, span);
-  MlirAffineExpr whole = mlirAffineMulExprGet(mlirAffineFloorDivExprGet(range, step), step);
+  // Iterations are counted up, whole spans down: the last iteration may begin less than a step before the end.
+  MlirAffineExpr count = mlirAffineCeilDivExprGet(range, mlirAffineConstantExprGet(ctx, loop->step));
+  MlirAffineExpr spans = mlirAffineFloorDivExprGet(count, mlirAffineConstantExprGet(ctx, factor));
+  MlirAffineExpr whole = mlirAffineMulExprGet(spans, mlirAffineConstantExprGet(ctx, span));
   MlirAffineExpr middle[] = {mlirAffineAddExprGet(lower, whole), lower};
   MlirAffineMap end = mlirAffineMapGet(ctx, list.num_dims, list.num_symbols, 1, middle);
   MlirAffineMap start = mlirAffineMapGet(ctx, list.num_dims, list.num_symbols, known ? 1 : 2, middle);
