@@ -415,8 +415,8 @@ int main(int argc, char **argv) {
     row *w = i < num_rows ? &rows[i] : &sum;
     printf("%-28s %5d |        %6d %5d %4d %4d |         %6d %5d %4d %4d\n", w->op, w->cases, w->right[0], w->shapes[0],
            w->failed[0], w->skipped[0], w->right[1], w->shapes[1], w->failed[1], w->skipped[1]);
-    sum.cases += w->cases;
-    for (int d = 0; d < 2; d++) {
+    for (int d = 0; d < 2 && w != &sum; d++) {
+      sum.cases += d ? w->cases : 0;
       sum.right[d] += w->right[d];
       sum.shapes[d] += w->shapes[d];
       sum.failed[d] += w->failed[d];
