@@ -159,6 +159,18 @@ static MlirType parameter(MlirType type, intptr_t i) {
   return mlirTypeAttrGetValue(mlirxTypeGetParam(type, i));
 }
 
+// A map's values are scalars: an element type in the IR, a tensor's in the file.
+static struct wire map_value(struct exporter *e, MlirType type) {
+  MlirStringRef none = {NULL, 0};
+  onyx_elem elem = onnx_elem_from_mlir(type);
+  if (elem == ONYX_ELEM_UNDEFINED)
+    return export_type(e, type, none);
+  struct wire t = wire_begin(e->arena), inner = wire_begin(e->arena);
+  wire_int(&inner, INNER_ELEM, elem);
+  wire_message(&t, TYPE_TENSOR, &inner);
+  return t;
+}
+
 struct wire export_type(struct exporter *e, MlirType type, MlirStringRef params) {
   struct wire t = wire_begin(e->arena), inner = wire_begin(e->arena);
   MlirStringRef none = {NULL, 0};
@@ -175,7 +187,7 @@ struct wire export_type(struct exporter *e, MlirType type, MlirStringRef params)
     wire_message(&t, mlirxTypeIsA(type, &onnx_seq_type) ? TYPE_SEQ : TYPE_OPT, &inner);
   } else if (mlirxTypeIsA(type, &onnx_map_type)) {
     wire_int(&inner, MAP_KEY, onnx_elem_from_mlir(parameter(type, 0)));
-    struct wire value = export_type(e, parameter(type, 1), none);
+    struct wire value = map_value(e, parameter(type, 1));
     wire_message(&inner, MAP_VALUE, &value);
     wire_message(&t, TYPE_MAP, &inner);
   }
