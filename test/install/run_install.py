@@ -10,7 +10,7 @@ FILES = ["bin/onyx-import", "bin/onyx-compile", "bin/onyx-run", "lib/libonyx.so"
 
 
 def main():
-    work = os.path.join(onyx_site.BUILD, "test", "install")
+    work = os.path.join(onyx_site.BUILD, "test", "install", "tree")
     shutil.rmtree(work, ignore_errors=True)
     os.makedirs(work)
     prefix = os.path.join(work, "usr")

@@ -13,7 +13,7 @@ def main():
         blocks = re.findall(r"^```sh\n(.*?)^```$", f.read(), re.S | re.M)
     assert blocks, "README.md has no sh blocks"
     # Links stand for the root, so that another build folder's name and a read-only tree work too.
-    root = os.path.join(onyx_site.BUILD, "test", "readme")
+    root = os.path.join(onyx_site.BUILD, "test", "readme", "root")
     shutil.rmtree(root, ignore_errors=True)
     os.makedirs(root)
     for name in os.listdir(onyx_site.SOURCE):
