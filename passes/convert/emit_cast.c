@@ -97,7 +97,7 @@ static MlirValue to_code(struct ir *ir, MlirValue x, int type, bool saturate) {
   MlirValue sign = ir_select(ir, negative, ir_int(ir, i32, f.sign_bit), zero);
   code = ir_binary(ir, "arith.ori", code, sign);
   MlirValue nan = ir_cmpf(ir, IR_UNO, x, x);
-  int nan_code = f.nan_code >= 0 ? f.nan_code : f.max_code;
+  int nan_code = f.nan_code >= 0 ? f.nan_code : f.sign_bit; // f4 has no NaN: -0, as the reference
   code = ir_select(ir, nan, ir_int(ir, i32, nan_code), code);
   return ir_cast(ir, "arith.trunci", code, ir_int_type(ir, 8));
 }

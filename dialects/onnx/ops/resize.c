@@ -18,6 +18,7 @@ typedef struct resize_axis {
   const dim *in, *out;
   const dim *num, *den; // scale = num / den; NULL: it is a float that is known at run time
   int slot;             // entry of scales or sizes; -1: the axis is not resized
+  const dim *taps;      // of the antialiasing kernel, where the scale is a float that is data
 } resize_axis;
 
 typedef struct resize {
@@ -102,7 +103,7 @@ static bool resize_slots(op_view *v, resize *r) {
   const onnx_attr *axes = view_attr(v, "axes");
   r->entries = axes->present ? (int)axes->n : r->rank;
   for (int k = 0; k < r->rank; k++)
-    r->axis[k] = (resize_axis){view_dim(v, 0, k), view_dim(v, 0, k), NULL, NULL, axes->present ? -1 : k};
+    r->axis[k] = (resize_axis){view_dim(v, 0, k), view_dim(v, 0, k), NULL, NULL, axes->present ? -1 : k, NULL};
   for (int k = 0; axes->present && k < axes->n; k++) {
     int at;
     if (!axis_normalize(v, "axes", axes->ints[k], r->rank, &at))
@@ -303,7 +304,9 @@ static void comp_nearest(comprehension *c, const resize *r, const shape_result *
 static const dim *taps_of(op_view *v, const resize *r, const resize_axis *a) {
   dim_context *d = v->dims;
   int64_t reach = r->mode == LINEAR ? 1 : 2;
-  if (!view_int(v, "antialias") || !a->num)
+  if (a->taps)
+    return a->taps;
+  if (!view_int(v, "antialias"))
     return dim_const(d, 2 * reach);
   // first = floor(-reach / min(scale, 1)) + 1; taps = 2 - 2 * first
   const dim *num = dim_min(d, a->num, a->den);
@@ -393,6 +396,16 @@ static void resize_pass(comprehension *c, const resize *r, int axis, const axis_
   comp_write_point(c, s, to, expr_cast(c, y, c->buffers[to].elem));
 }
 
+// The number of taps that a stretched kernel spans: 2 - 2 * (floor(-reach / min(scale, 1)) + 1).
+static const dim *late_taps(comprehension *c, const resize *r, const expr *scale) {
+  const expr *reach = f64(c, r->mode == LINEAR ? -1 : -2), *one = f64(c, 1), *two = f64(c, 2);
+  const expr *first = x_add(c, expr_unary(c, EXPR_FLOOR, x_div(c, reach, x_min(c, scale, one))), one);
+  int taps = comp_temp(c, ONYX_I64, 0, NULL);
+  comp_stage *s = comp_stage_begin(c, 0, NULL);
+  comp_write_at(c, s, taps, 0, NULL, expr_cast(c, x_sub(c, two, x_mul(c, two, first)), ONYX_I64), NULL);
+  return comp_late_size(c, taps);
+}
+
 // Sizes that follow from scales known at run time: floor(in * scale).
 static void late_sizes(comprehension *c, resize *r) {
   int size[ONYX_MAX_RANK];
@@ -407,6 +420,8 @@ static void late_sizes(comprehension *c, resize *r) {
     comp_write_at(c, s, size[k], 0, NULL, expr_cast(c, x_mul(c, f64_dim(c, a->in), scale), ONYX_I64), NULL);
     a->out = comp_late_size(c, size[k]);
     comp_set_extent(c, 0, k, a->out);
+    if (view_int(c->view, "antialias"))
+      a->taps = late_taps(c, r, scale);
   }
 }
 
@@ -417,10 +432,6 @@ static bool comp_resize(op_view *v, const shape_result *results, comprehension *
   for (int k = 0; k < r.rank; k++)
     if (r.axis[k].num && dim_has_unknown(r.axis[k].out))
       return view_error(v, "operand 3 ('sizes'): its elements are not known");
-  if (view_int(v, "antialias"))
-    for (int k = 0; k < r.rank; k++)
-      if (r.axis[k].slot >= 0 && !r.axis[k].num)
-        return view_error(v, "operand 2 ('scales'): not known, so the antialiasing kernel's width is not");
   onyx_elem elem = results[0].type.elem;
   bool is_float = onyx_elem_is_float(elem);
   late_sizes(c, &r);

@@ -65,17 +65,15 @@ static bool shape_top_k(op_view *v, shape_result *results) {
   return true;
 }
 
-// Element i takes place p where p others come before it; it is written if p < K. `sorted` = 0 leaves the
-// order open: this one is as good.
-static bool comp_top_k(op_view *v, const shape_result *results, comprehension *c) {
-  int axis, rank = view_rank(v, 0);
-  if (!need_rank(v, 0) || !top_axis(v, &axis) || !need_sizes(v, &results[view_wants(v, 0) ? 0 : 1]))
-    return false;
-  bool largest = view_int(v, "largest") != 0;
-  const dim *asked = list_value(v, 1, 0), *extent = view_dim(v, 0, axis);
-  const expr *k = expr_dim(c, asked), *zero = expr_index(c, 0);
-  if (asked->op != DIM_CONST || extent->op != DIM_CONST)
-    comp_require(c, x_and(c, x_ge(c, k, zero), expr_compare(c, EXPR_LE, k, expr_dim(c, extent))), 6, k, expr_dim(c, extent));
+static const expr *x_precedes(comprehension *c, bool largest, const expr *x, const expr *i, const expr *y, const expr *j) {
+  const expr *before = largest ? x_before(c, y, x) : x_before(c, x, y);
+  return x_or(c, before, x_and(c, x_same(c, x, y), x_lt(c, i, j)));
+}
+
+// Many of the elements: element i takes place p where p others precede it, and is written if p < K.
+static void rank_all(comprehension *c, int axis, bool largest, const dim *count) {
+  op_view *v = c->view;
+  int rank = view_rank(v, 0);
   comp_loop loops[ONYX_MAX_RANK + 1];
   const expr *own[ONYX_MAX_RANK], *other[ONYX_MAX_RANK], *to[ONYX_MAX_RANK];
   x_loops(c, rank, own);
@@ -83,21 +81,68 @@ static bool comp_top_k(op_view *v, const shape_result *results, comprehension *c
     loops[d] = (comp_loop){LOOP_PARALLEL, view_dim(v, 0, d)};
     other[d] = to[d] = own[d];
   }
-  loops[rank] = (comp_loop){LOOP_REDUCTION, extent};
+  loops[rank] = (comp_loop){LOOP_REDUCTION, view_dim(v, 0, axis)};
   const expr *i = own[axis], *j = expr_loop(c, rank);
   other[axis] = j;
   const expr *x = expr_read(c, 0, rank, own), *y = expr_read(c, 0, rank, other);
-  const expr *before = largest ? x_before(c, x, y) : x_before(c, y, x);
-  before = x_or(c, before, x_and(c, x_same(c, x, y), x_lt(c, j, i)));
   comp_stage *s = comp_stage_begin(c, rank + 1, loops);
-  comp_acc_combine(c, s, ACC_ADD, ONYX_INDEX, expr_cast(c, before, ONYX_INDEX), NULL);
+  comp_acc_combine(c, s, ACC_ADD, ONYX_INDEX, expr_cast(c, x_precedes(c, largest, y, j, x, i), ONYX_INDEX), NULL);
   to[axis] = expr_acc(c, 0, ONYX_INDEX);
-  int any = view_wants(v, 0) ? 0 : 1;
-  const expr *taken = x_lt(c, to[axis], expr_dim(c, results[any].type.dims[axis]));
+  const expr *taken = x_lt(c, to[axis], expr_dim(c, count));
   if (view_wants(v, 0))
     comp_write_at(c, s, comp_result(c, 0), rank, to, x, taken);
   if (view_wants(v, 1))
     comp_write_at(c, s, comp_result(c, 1), rank, to, expr_cast(c, i, ONYX_I64), taken);
+}
+
+// Few of them: each pick is the first of those that the pick before it precedes.
+static void pick_each(comprehension *c, int axis, bool largest, const dim *count) {
+  op_view *v = c->view;
+  int rank = view_rank(v, 0), type = view_elem(v, 0);
+  const dim *dims[ONYX_MAX_RANK];
+  comp_loop loops[ONYX_MAX_RANK + 1];
+  const expr *at[ONYX_MAX_RANK], *from[ONYX_MAX_RANK], *last[ONYX_MAX_RANK];
+  x_loops(c, rank, at);
+  for (int d = 0; d < rank; d++) {
+    dims[d] = d == axis ? count : view_dim(v, 0, d);
+    loops[d] = (comp_loop){d == axis ? LOOP_ORDERED : LOOP_PARALLEL, dims[d]};
+    from[d] = last[d] = at[d];
+  }
+  loops[rank] = (comp_loop){LOOP_REDUCTION, view_dim(v, 0, axis)};
+  int indices = view_wants(v, 1) ? comp_result(c, 1) : comp_temp(c, ONYX_I64, rank, dims);
+  const expr *k = at[axis], *j = expr_loop(c, rank), *zero = expr_index(c, 0), *one = expr_index(c, 1);
+  last[axis] = x_max(c, x_sub(c, k, one), zero);
+  const expr *size = expr_dim(c, view_dim(v, 0, axis));
+  const expr *i = expr_cast(c, expr_read(c, indices, rank, last), ONYX_INDEX); // of the pick before; any number at first
+  i = x_clamp(c, i, zero, x_sub(c, size, one));
+  from[axis] = i;
+  const expr *x = expr_read(c, 0, rank, from);
+  from[axis] = j;
+  const expr *y = expr_read(c, 0, rank, from), *best = expr_acc(c, 1, type), *found = expr_acc(c, 0, ONYX_BOOL);
+  const expr *open = x_or(c, x_eq(c, k, zero), x_precedes(c, largest, x, i, y, j));
+  const expr *better = largest ? x_before(c, best, y) : x_before(c, y, best);
+  const expr *take = x_and(c, open, x_or(c, expr_unary(c, EXPR_NOT, found), better));
+  comp_stage *s = comp_stage_begin(c, rank + 1, loops);
+  comp_acc_general(c, s, ONYX_BOOL, expr_int(c, ONYX_BOOL, 0), x_or(c, found, open));
+  comp_acc_general(c, s, type, expr_zero(c, type), expr_select(c, take, y, best));
+  comp_acc_general(c, s, ONYX_INDEX, zero, expr_select(c, take, j, expr_acc(c, 2, ONYX_INDEX)));
+  comp_write_at(c, s, indices, rank, at, expr_cast(c, expr_acc(c, 2, ONYX_INDEX), ONYX_I64), NULL);
+  if (view_wants(v, 0))
+    comp_write_at(c, s, comp_result(c, 0), rank, at, expr_acc(c, 1, type), NULL);
+}
+
+// `sorted` = 0 leaves the order open: this one is as good.
+static bool comp_top_k(op_view *v, const shape_result *results, comprehension *c) {
+  int axis, any = view_wants(v, 0) ? 0 : 1;
+  if (!need_rank(v, 0) || !top_axis(v, &axis) || !need_sizes(v, &results[any]))
+    return false;
+  const dim *asked = list_value(v, 1, 0), *extent = view_dim(v, 0, axis), *count = results[any].type.dims[axis];
+  const expr *k = expr_dim(c, asked), *size = expr_dim(c, extent);
+  if (asked->op != DIM_CONST || extent->op != DIM_CONST)
+    comp_require(c, x_and(c, x_ge(c, k, expr_index(c, 0)), expr_compare(c, EXPR_LE, k, size)), 6, k, size);
+  int64_t some, all;
+  bool many = dim_is_const(count, &some) && dim_is_const(extent, &all) && some > all / 2;
+  (many ? rank_all : pick_each)(c, axis, view_int(v, "largest") != 0, count);
   return true;
 }
 
