@@ -3,7 +3,8 @@
 
 #include "runtime/error.h"
 #include "runtime/manifest.h"
-#include "runtime/tensor.h"
+#include "runtime/parts.h"
+#include "runtime/strings.h"
 #include "runtime/weights.h"
 
 #include <dlfcn.h>
@@ -32,7 +33,7 @@ typedef struct context {
   int64_t status[STATUS_WORDS];
   void *arena;
   void **args;    // of the entry: inputs, then hidden
-  void **copies;  // one an input, NULL or memory of this run
+  void **copies;  // ONYX_MAX_PARTS an input, NULL or memory of this run
   int64_t *descs; // of the arguments
   int64_t *results;
 } context;
@@ -51,10 +52,6 @@ struct onyx_model {
 };
 
 //===-- Contexts ----------------------------------------------------------------------------===//
-
-static size_t value_words(const onyx_type *type) {
-  return onyx_desc_words(type->kind == ONYX_VALUE_TENSOR ? type->rank : 0);
-}
 
 static void context_free(context *c) {
   if (!c)
@@ -107,11 +104,15 @@ static void *alloc_aligned(int64_t bytes) {
 static void fill_args(const onyx_model *m, context *c) {
   const onyx_signature *sig = &m->manifest.signature;
   int64_t *desc = c->descs;
+  void **arg = c->args;
   for (size_t i = 0; i < sig->num_inputs; i++) {
-    c->args[i] = desc;
-    desc += value_words(&sig->inputs[i].type);
+    int ranks[ONYX_MAX_PARTS], parts = onyx_parts(&sig->inputs[i].type, ranks);
+    for (int k = 0; k < parts; k++) {
+      *arg++ = desc;
+      desc += onyx_desc_words(ranks[k]);
+    }
   }
-  fill_hidden(m, &m->manifest.entry_hidden, c->status, c->arena, c->args + sig->num_inputs, desc);
+  fill_hidden(m, &m->manifest.entry_hidden, c->status, c->arena, arg, desc);
 }
 
 static context *context_new(const onyx_model *m) {
@@ -120,8 +121,8 @@ static context *context_new(const onyx_model *m) {
   if (!c)
     return NULL;
   c->arena = alloc_aligned(m->arena_bytes);
-  c->args = calloc(inputs + (size_t)m->manifest.entry_hidden.count + 1, sizeof *c->args);
-  c->copies = calloc(inputs + 1, sizeof *c->copies);
+  c->args = calloc(inputs * ONYX_MAX_PARTS + (size_t)m->manifest.entry_hidden.count + 1, sizeof *c->args);
+  c->copies = calloc(inputs * ONYX_MAX_PARTS + 1, sizeof *c->copies);
   c->descs = calloc(m->desc_words + 1, sizeof *c->descs);
   c->results = calloc(m->result_words + 1, sizeof *c->results);
   if (!c->arena || !c->args || !c->copies || !c->descs || !c->results) {
@@ -217,26 +218,25 @@ static bool no_memory(onyx_error *error, const char *what) {
 static void measure(onyx_model *m) {
   const onyx_signature *sig = &m->manifest.signature;
   for (size_t i = 0; i < sig->num_inputs; i++)
-    m->desc_words += value_words(&sig->inputs[i].type);
+    m->desc_words += onyx_parts_words(&sig->inputs[i].type);
   for (size_t i = 0; i < sig->num_outputs; i++)
-    m->result_words += value_words(&sig->outputs[i].type);
+    m->result_words += onyx_parts_words(&sig->outputs[i].type);
   m->desc_words += (size_t)m->manifest.entry_hidden.count * onyx_desc_words(1);
   for (int i = 0; i < m->manifest.entry_hidden.count; i++)
     if (m->manifest.entry_hidden.items[i].kind == ONYX_HIDDEN_ARENA)
       m->arena_bytes = m->manifest.entry_hidden.items[i].number;
 }
 
-// Values other than tensors are part of the interface; compiled code has them once its manifest
-// can.
 static bool check_signature(const onyx_model *m, onyx_error *error) {
   const onyx_signature *sig = &m->manifest.signature;
   for (int out = 0; out < 2; out++) {
     const onyx_parameter *params = out ? sig->outputs : sig->inputs;
-    for (size_t i = 0; i < (out ? sig->num_outputs : sig->num_inputs); i++)
-      if (params[i].type.kind != ONYX_VALUE_TENSOR)
-        return onyx_rt_fail(error, ONYX_UNSUPPORTED,
-                            "%s %zu \"%.100s\": this runtime passes tensors only, not %.150s",
+    for (size_t i = 0; i < (out ? sig->num_outputs : sig->num_inputs); i++) {
+      int ranks[ONYX_MAX_PARTS];
+      if (!onyx_parts(&params[i].type, ranks))
+        return onyx_rt_fail(error, ONYX_UNSUPPORTED, "%s %zu \"%.100s\": a value of type %.150s cannot be passed",
                             out ? "output" : "input", i, params[i].name, params[i].text);
+    }
   }
   return true;
 }
@@ -384,19 +384,20 @@ static bool check_symbol(const onyx_model *m, const onyx_value *in, size_t input
                          onyx_error *error) {
   const onyx_parameter *params = m->manifest.signature.inputs;
   const char *name = params[input].type.dims[axis].name;
-  int64_t size = in[input].tensor->shape[axis];
+  int64_t size = onyx_value_shape(&in[input])[axis];
   for (size_t i = 0; i <= input; i++)
-    for (int a = 0; a < (i == input ? axis : params[i].type.rank); a++) {
+    for (int a = 0; onyx_value_shape(&in[i]) && a < (i == input ? axis : params[i].type.rank); a++) {
       const char *other = params[i].type.dims[a].name;
       if (!other || strcmp(name, other))
         continue;
-      if (in[i].tensor->shape[a] == size)
+      int64_t found = onyx_value_shape(&in[i])[a];
+      if (found == size)
         return true;
       return onyx_rt_fail(error, ONYX_BAD_ARGUMENT,
                           "input %zu \"%.100s\": axis %d (%.100s) has size %lld, but axis %d of "
                           "input %zu \"%.100s\" has %lld",
                           input, params[input].name, axis, name, (long long)size, a, i,
-                          params[i].name, (long long)in[i].tensor->shape[a]);
+                          params[i].name, (long long)found);
     }
   return true;
 }
@@ -404,7 +405,7 @@ static bool check_symbol(const onyx_model *m, const onyx_value *in, size_t input
 static bool check_symbols(const onyx_model *m, const onyx_value *in, onyx_error *error) {
   const onyx_signature *sig = &m->manifest.signature;
   for (size_t i = 0; i < sig->num_inputs; i++)
-    for (int a = 0; a < sig->inputs[i].type.rank; a++) {
+    for (int a = 0; onyx_value_shape(&in[i]) && a < sig->inputs[i].type.rank; a++) {
       const char *name = sig->inputs[i].type.dims[a].name;
       if (name && !means_nothing(name) && !check_symbol(m, in, i, a, error))
         return false;
@@ -415,9 +416,12 @@ static bool check_symbols(const onyx_model *m, const onyx_value *in, onyx_error 
 static bool prepare_inputs(const onyx_model *m, context *c, const onyx_value *in,
                            onyx_error *error) {
   const onyx_signature *sig = &m->manifest.signature;
-  for (size_t i = 0; i < sig->num_inputs; i++)
-    if (!onyx_input_prepare(&sig->inputs[i], i, &in[i], c->args[i], &c->copies[i], error))
+  int64_t *desc = c->descs;
+  for (size_t i = 0; i < sig->num_inputs; i++) {
+    if (!onyx_value_prepare(&sig->inputs[i], i, &in[i], desc, &c->copies[i * ONYX_MAX_PARTS], error))
       return false;
+    desc += onyx_parts_words(&sig->inputs[i].type);
+  }
   return check_symbols(m, in, error);
 }
 
@@ -441,10 +445,10 @@ static bool take_results(const onyx_model *m, context *c, bool ok, onyx_value *o
   int64_t *desc = c->results;
   for (size_t i = 0; i < sig->num_outputs; i++) {
     if (ok)
-      ok = onyx_output_take(&sig->outputs[i], i, desc, &out[i], error);
+      ok = onyx_value_take(&sig->outputs[i], i, desc, &out[i], error);
     else
-      free((void *)(intptr_t)desc[ONYX_DESC_ALLOCATED]);
-    desc += value_words(&sig->outputs[i].type);
+      onyx_value_drop(&sig->outputs[i].type, desc);
+    desc += onyx_parts_words(&sig->outputs[i].type);
   }
   for (size_t i = 0; !ok && i < sig->num_outputs; i++)
     onyx_value_release(&out[i]);
@@ -468,11 +472,13 @@ int onyx_model_run(onyx_model *m, const onyx_value *in, onyx_value *out, onyx_er
                  (long long)m->arena_bytes);
     return error->code;
   }
+  onyx_string_block *strings = onyx_strings_begin();
   if (prepare_inputs(m, c, in, error)) {
     call_entry(m, c);
     take_results(m, c, check_status(m, c->status, error), out, error);
   }
-  for (size_t i = 0; i < sig->num_inputs; i++) {
+  onyx_strings_end(strings);
+  for (size_t i = 0; i < sig->num_inputs * ONYX_MAX_PARTS; i++) {
     free(c->copies[i]);
     c->copies[i] = NULL;
   }

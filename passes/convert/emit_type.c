@@ -41,7 +41,8 @@ MlirType emit_type(MlirContext ctx, int type) {
     return mlirComplexTypeGet(mlirF32TypeGet(ctx));
   case ONYX_C128:
     return mlirComplexTypeGet(mlirF64TypeGet(ctx));
-  case ONYX_STRING:
+  case ONYX_STRING: // the address of a string (docs/abi.md)
+    return mlirIntegerTypeGet(ctx, 64);
   case ONYX_ELEM_UNDEFINED:
     return (MlirType){NULL};
   default: {
@@ -52,7 +53,7 @@ MlirType emit_type(MlirContext ctx, int type) {
 }
 
 int64_t emit_elem_bytes(onyx_elem elem) {
-  int bits = onyx_elem_bits(elem);
+  int bits = elem == ONYX_STRING ? 64 : onyx_elem_bits(elem);
   return elem == ONYX_BOOL || bits < 8 ? 1 : bits / 8;
 }
 
@@ -90,6 +91,8 @@ MlirValue emit_const_int(struct ir *ir, int type, int64_t value) {
 }
 
 MlirValue emit_const_float(struct ir *ir, int type, double value) {
+  if (type == ONYX_STRING) // the empty string
+    return ir_int(ir, ir_int_type(ir, 64), 0);
   if (emit_is_code(type))
     return ir_int(ir, emit_type(ir->ctx, type), emit_code_of(type, value));
   return ir_float(ir, emit_type(ir->ctx, type), value);

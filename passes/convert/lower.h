@@ -71,10 +71,17 @@ struct storage {
   bool gone; // freed, or given to the caller
 };
 
-// A tensor's memref. storage: NULL when it belongs to an argument, a constant or a weight.
+// A value is one memref (a tensor) or several (docs/abi.md): a sequence is its elements' data and a table, an
+// optional a flag and its value's parts, a map keys and values.
+enum { LOWER_MAX_PARTS = 4, LOWER_TABLE_WIDTH = 10 };
+
+// A value's memrefs. storage: NULL when it belongs to an argument, a constant or a weight.
 struct lowered {
-  MlirValue memref;
+  int n;
+  MlirValue memref; // part 0
   struct storage *storage;
+  MlirValue part[LOWER_MAX_PARTS];
+  struct storage *stores[LOWER_MAX_PARTS];
 };
 
 // Straight-line code being emitted: the function's block or a region's.
@@ -98,7 +105,8 @@ struct lower_function {
   struct lower_block *top;
   MlirOperation outermost; // the op of the top block inside of which code is being emitted, or null
   MlirValue status, *weights, constants;
-  int num_inputs;
+  int num_inputs;        // of the old function
+  intptr_t first_hidden; // argument of the new one
 };
 
 // --- lower_plan.c
@@ -111,6 +119,8 @@ bool lower_is_constant(struct lower *l, MlirValue v);
 void *lower_alloc(struct lower *l, size_t size);
 // memref type that a tensor type becomes; null for what has none.
 MlirType lower_type(struct lower *l, MlirType tensor);
+// memref types of the parts of a value of this type; returns their number, 0 for what has no lowering.
+int lower_parts(struct lower *l, MlirType type, MlirType parts[LOWER_MAX_PARTS]);
 // Error at op, with its node; notes the failure.
 void lower_error(struct lower *l, MlirOperation op, const char *fmt, ...) MLIRX_PRINTF(3, 4);
 
@@ -126,6 +136,12 @@ MlirValue lower_table(struct lower_block *b, MlirOperation op, const comp_buffer
 struct lowered *lower_find(struct lower_block *b, MlirValue v);
 // v is memref now. `storage` may be NULL.
 void lower_define(struct lower_block *b, MlirValue v, MlirValue memref, struct storage *storage);
+void lower_define_parts(struct lower_block *b, MlirValue v, int n, const MlirValue *parts,
+                        struct storage *const *storages);
+// Parts of a value; their number, 0 after an error.
+int lower_value_parts(struct lower_block *b, MlirValue v, MlirValue parts[LOWER_MAX_PARTS]);
+// v is these memrefs, which this block owns from now on.
+void lower_define_owned(struct lower_block *b, MlirValue v, int n, const MlirValue *parts);
 // A fresh buffer; sizes: one index a `?`.
 MlirValue lower_alloc_buffer(struct lower_block *b, MlirType type, intptr_t n, const MlirValue *sizes,
                              struct storage **storage);
@@ -138,8 +154,9 @@ void lower_free(struct lower_block *b, struct storage *s);
 // Frees what the op at b->position used last.
 void lower_free_dead(struct lower_block *b);
 // The values at the end of a block, each a buffer of its own of the given type (copied where it belongs to
-// something else or is given twice); then everything else is freed.
-void lower_give(struct lower_block *b, intptr_t n, const MlirValue *values, const MlirType *types,
+// something else or is given twice); then everything else is freed. `types` and `out` have an entry a part;
+// returns the number of parts.
+intptr_t lower_give(struct lower_block *b, intptr_t n, const MlirValue *values, const MlirType *types,
                 MlirValue *out);
 // Index value of a dim; >= 0.
 MlirValue lower_size(struct lower_block *b, const dim *d);
@@ -160,6 +177,8 @@ bool lower_comprehension(struct lower_block *b, struct op_plan *p);
 
 struct lower_function *lower_function_create(struct lower *l, MlirOperation old, const char *init_name);
 bool lower_ops(struct lower_block *b, MlirBlock old);
+// Results of `made` from `first` on become the parts of op's results, owned by the block; returns the next.
+intptr_t lower_define_results(struct lower_block *b, MlirOperation op, MlirOperation made, intptr_t first);
 // Emits the ops of `old` up to its terminator.
 void lower_function_emit(struct lower_function *f);
 void lower_init_emit(struct lower *l, struct lower_function *f);
@@ -171,6 +190,8 @@ struct direct_lowering {
   // Can p be lowered? Emits the error. NULL: always.
   bool (*check)(struct lower *l, struct op_plan *p);
   bool (*emit)(struct lower_block *b, struct op_plan *p);
+  // Is this one to be lowered so, and not by its comprehension? NULL: always.
+  bool (*applies)(struct op_plan *p);
 };
 const struct direct_lowering *lower_direct_find(const char *name);
 

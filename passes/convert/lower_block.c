@@ -145,14 +145,37 @@ MlirValue lower_value(struct lower_block *b, MlirValue v) {
   return memref;
 }
 
-void lower_define(struct lower_block *b, MlirValue v, MlirValue memref, struct storage *storage) {
+void lower_define_parts(struct lower_block *b, MlirValue v, int n, const MlirValue *parts,
+                        struct storage *const *storages) {
   struct lowered *made = lower_alloc(b->function->lower, sizeof *made);
-  *made = (struct lowered){memref, storage};
+  *made = (struct lowered){.n = n, .memref = parts[0], .storage = storages[0]};
   ptr_map_set(&b->values, v.ptr, made);
-  if (!storage)
-    return;
-  intptr_t last = last_use(storage->home, v);
-  storage->last = last > storage->last ? last : storage->last;
+  for (int i = 0; i < n; ++i) {
+    struct storage *s = made->stores[i] = storages[i];
+    made->part[i] = parts[i];
+    intptr_t last = s ? last_use(s->home, v) : 0;
+    if (s && last > s->last)
+      s->last = last;
+  }
+}
+
+void lower_define(struct lower_block *b, MlirValue v, MlirValue memref, struct storage *storage) {
+  lower_define_parts(b, v, 1, &memref, &storage);
+}
+
+void lower_define_owned(struct lower_block *b, MlirValue v, int n, const MlirValue *parts) {
+  struct storage *storages[LOWER_MAX_PARTS];
+  for (int i = 0; i < n; ++i)
+    storages[i] = lower_adopt(b, parts[i]);
+  lower_define_parts(b, v, n, parts, storages);
+}
+
+int lower_value_parts(struct lower_block *b, MlirValue v, MlirValue parts[LOWER_MAX_PARTS]) {
+  if (mlirValueIsNull(lower_value(b, v)))
+    return 0;
+  const struct lowered *found = lower_find(b, v);
+  memcpy(parts, found->part, sizeof(MlirValue) * (size_t)found->n);
+  return found->n;
 }
 
 // What a symbol of the dims stands for: the size of an axis, or an element of a small integer tensor.
@@ -273,28 +296,33 @@ static void check_promise(struct lower_block *b, MlirValue memref, MlirType to) 
   }
 }
 
-void lower_give(struct lower_block *b, intptr_t n, const MlirValue *values, const MlirType *types,
-                MlirValue *out) {
-  struct lower *l = b->function->lower;
+// One part: the block's own buffer, or a copy of someone else's.
+static MlirValue give_part(struct lower_block *b, MlirValue memref, struct storage *s, MlirType type, intptr_t i) {
+  if (!same_rank(mlirValueGetType(memref), type)) {
+    mlirxEmitErrorAt(b->ir.loc, "result %d: its rank is not the declared one", (int)i);
+    b->function->lower->failed = true;
+    return (MlirValue){NULL};
+  }
+  if (!s || s->gone || s->home != b)
+    memref = copy_of(b, memref);
+  else
+    s->gone = true;
+  check_promise(b, memref, type);
+  return ir_memref_cast(&b->ir, memref, type);
+}
+
+intptr_t lower_give(struct lower_block *b, intptr_t n, const MlirValue *values, const MlirType *types,
+                    MlirValue *out) {
+  intptr_t given = 0;
   for (intptr_t i = 0; i < n; ++i) {
-    out[i] = (MlirValue){NULL};
-    MlirValue memref = lower_value(b, values[i]);
-    if (mlirValueIsNull(memref))
-      continue;
-    if (!same_rank(mlirValueGetType(memref), types[i])) {
-      mlirxEmitErrorAt(b->ir.loc, "result %d: its rank is not the declared one", (int)i);
-      l->failed = true;
-      continue;
-    }
-    struct storage *s = lower_find(b, values[i])->storage;
-    if (!s || s->gone || s->home != b)
-      memref = copy_of(b, memref);
-    else
-      s->gone = true;
-    check_promise(b, memref, types[i]);
-    out[i] = ir_memref_cast(&b->ir, memref, types[i]);
+    MlirValue parts[LOWER_MAX_PARTS];
+    int num_parts = lower_value_parts(b, values[i], parts);
+    const struct lowered *from = lower_find(b, values[i]);
+    for (int k = 0; k < num_parts; ++k, ++given)
+      out[given] = give_part(b, parts[k], from->stores[k], types[given], i);
   }
   b->keep = false;
   b->position = INTPTR_MAX;
   lower_free_dead(b);
+  return given;
 }

@@ -40,16 +40,16 @@ static void define_scalar(struct lower_block *b, MlirValue old, MlirValue scalar
 }
 
 static bool check_ranks(struct lower *l, struct op_plan *p) {
+  MlirType parts[LOWER_MAX_PARTS];
   for (intptr_t i = 0; i < mlirOperationGetNumResults(p->op); ++i) {
     MlirType type = mlirValueGetType(mlirOperationGetResult(p->op, i));
-    if (mlirTypeIsANone(type) || !mlirTypeIsNull(lower_type(l, type)))
-      continue;
-    return lower_error(l, p->op, "result %d: expected a tensor of known rank", (int)i), false;
+    if (!mlirTypeIsANone(type) && !lower_parts(l, type, parts))
+      return lower_error(l, p->op, "result %d: expected a tensor of known rank", (int)i), false;
   }
   for (intptr_t r = 0; r < mlirOperationGetNumRegions(p->op); ++r) {
     MlirBlock block = region_block(p, r);
     for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i)
-      if (mlirTypeIsNull(lower_type(l, mlirValueGetType(mlirBlockGetArgument(block, i)))))
+      if (!lower_parts(l, mlirValueGetType(mlirBlockGetArgument(block, i)), parts))
         return lower_error(l, p->op, "argument %d of its body: expected a tensor of known rank", (int)i), false;
   }
   return true;
@@ -83,11 +83,11 @@ static bool emit_region_block(struct lower_block *b, MlirBlock block, const Mlir
 
 static bool lower_if(struct lower_block *b, struct op_plan *p) {
   struct lower *l = b->function->lower;
-  intptr_t n = mlirOperationGetNumResults(p->op);
-  MlirType *types = lower_alloc(l, sizeof(MlirType) * (size_t)(n + 1));
-  MlirValue *out = lower_alloc(l, sizeof(MlirValue) * (size_t)(n + 1));
-  for (intptr_t i = 0; i < n; ++i)
-    types[i] = lower_type(l, mlirValueGetType(mlirOperationGetResult(p->op, i)));
+  intptr_t num_results = mlirOperationGetNumResults(p->op), n = 0;
+  MlirType *types = lower_alloc(l, sizeof(MlirType) * (size_t)(num_results + 1) * LOWER_MAX_PARTS);
+  MlirValue *out = lower_alloc(l, sizeof(MlirValue) * (size_t)(num_results + 1) * LOWER_MAX_PARTS);
+  for (intptr_t i = 0; i < num_results; ++i)
+    n += lower_parts(l, mlirValueGetType(mlirOperationGetResult(p->op, i)), types + n);
   MlirValue condition = lower_value(b, mlirOperationGetOperand(p->op, 0));
   if (mlirValueIsNull(condition))
     return false;
@@ -105,8 +105,8 @@ static bool lower_if(struct lower_block *b, struct op_plan *p) {
     lower_block_end(&inner);
   }
   b->function->outermost = outer;
-  for (intptr_t i = 0; ok && i < n; ++i)
-    lower_define(b, mlirOperationGetResult(p->op, i), ir_result(op, i), lower_adopt(b, ir_result(op, i)));
+  if (ok)
+    lower_define_results(b, p->op, op, 0);
   return ok;
 }
 
@@ -114,32 +114,37 @@ static bool lower_if(struct lower_block *b, struct op_plan *p) {
 // Carried values
 //===----------------------------------------------------------------------===//
 
-// The type that holds all of these types' values; null when ranks or elements differ.
-static MlirType join(struct lower *l, intptr_t n, const MlirType *tensors) {
-  MlirType none = {NULL}, first = lower_type(l, tensors[0]);
+// The memref type that holds what both hold; null when ranks or elements differ.
+static MlirType join_part(MlirType a, MlirType b) {
   int64_t shape[ONYX_MAX_RANK];
-  if (mlirTypeIsNull(first))
-    return none;
-  intptr_t rank = mlirShapedTypeGetRank(first);
-  for (intptr_t i = 0; i < rank; ++i)
-    shape[i] = mlirShapedTypeGetDimSize(first, i);
-  for (intptr_t k = 1; k < n; ++k) {
-    MlirType t = lower_type(l, tensors[k]);
-    if (mlirTypeIsNull(t) || mlirShapedTypeGetRank(t) != rank)
-      return none;
-    for (intptr_t i = 0; i < rank; ++i)
-      if (mlirShapedTypeGetDimSize(t, i) != shape[i])
-        shape[i] = ir_dynamic();
+  intptr_t rank = mlirShapedTypeGetRank(a);
+  if (mlirShapedTypeGetRank(b) != rank ||
+      !mlirTypeEqual(mlirShapedTypeGetElementType(a), mlirShapedTypeGetElementType(b)))
+    return (MlirType){NULL};
+  for (intptr_t i = 0; i < rank; ++i) {
+    shape[i] = mlirShapedTypeGetDimSize(a, i);
+    if (mlirShapedTypeGetDimSize(b, i) != shape[i])
+      shape[i] = ir_dynamic();
   }
-  return ir_memref(mlirShapedTypeGetElementType(first), rank, shape);
+  return ir_memref(mlirShapedTypeGetElementType(a), rank, shape);
 }
 
-// A buffer of the loop's own with the value of v: the buffer itself when nothing else needs it.
-static MlirValue own_initial(struct lower_block *b, MlirValue v, MlirType type) {
-  MlirValue memref = lower_value(b, v);
-  if (mlirValueIsNull(memref))
-    return memref;
-  struct storage *s = lower_find(b, v)->storage;
+// The parts that hold all of these types' values; 0 when they differ in more than sizes.
+static int join(struct lower *l, intptr_t n, const MlirType *types, MlirType *parts) {
+  int num_parts = lower_parts(l, types[0], parts);
+  for (intptr_t k = 1; k < n && num_parts; ++k) {
+    MlirType other[LOWER_MAX_PARTS];
+    if (lower_parts(l, types[k], other) != num_parts)
+      return 0;
+    for (int i = 0; i < num_parts; ++i)
+      if (mlirTypeIsNull(parts[i] = join_part(parts[i], other[i])))
+        return 0;
+  }
+  return num_parts;
+}
+
+// A buffer of the loop's own with the value of a part: the buffer itself when nothing else needs it.
+static MlirValue own_part(struct lower_block *b, MlirValue memref, struct storage *s, MlirType type) {
   if (s && !s->gone && s->home == b && s->last <= b->position) {
     s->gone = true;
     return ir_memref_cast(&b->ir, memref, type);
@@ -153,6 +158,37 @@ static MlirValue own_initial(struct lower_block *b, MlirValue v, MlirType type) 
   MlirValue copy = ir_alloc(&b->ir, from, n, sizes, 64);
   ir_copy(&b->ir, memref, copy);
   return ir_memref_cast(&b->ir, copy, type);
+}
+
+// All parts of v so; returns how many, 0 after an error.
+static int own_initial(struct lower_block *b, MlirValue v, const MlirType *types, MlirValue *out) {
+  MlirValue parts[LOWER_MAX_PARTS];
+  int n = lower_value_parts(b, v, parts);
+  for (int i = 0; i < n; ++i)
+    out[i] = own_part(b, parts[i], lower_find(b, v)->stores[i], types[i]);
+  return n;
+}
+
+// A block argument of the body gets the parts that stand at `first` among the new arguments.
+static intptr_t define_carried(struct lower_block *b, MlirValue old, const struct ir *body, intptr_t first) {
+  MlirType types[LOWER_MAX_PARTS];
+  MlirValue parts[LOWER_MAX_PARTS];
+  int n = lower_parts(b->function->lower, mlirValueGetType(old), types);
+  for (int i = 0; i < n; ++i)
+    parts[i] = ir_arg(body, first++);
+  lower_define_owned(b, old, n, parts);
+  return first;
+}
+
+// A result gets the parts that stand at `first` among the loop's results.
+static intptr_t define_final(struct lower_block *b, MlirValue old, MlirOperation loop, intptr_t first) {
+  MlirType types[LOWER_MAX_PARTS];
+  MlirValue parts[LOWER_MAX_PARTS];
+  int n = lower_parts(b->function->lower, mlirValueGetType(old), types);
+  for (int i = 0; i < n; ++i)
+    parts[i] = ir_result(loop, first++);
+  lower_define_owned(b, old, n, parts);
+  return first;
 }
 
 //===----------------------------------------------------------------------===//
@@ -302,7 +338,8 @@ static void define_rows(struct lower_block *b, MlirValue old, MlirValue rows, Ml
 
 // Body arguments: iteration, condition, carried; it yields condition, carried, scan elements.
 struct loop_parts {
-  intptr_t num_carried, num_scans, num_state;
+  intptr_t num_values, num_scans;    // carried values, scan outputs
+  intptr_t num_carried, num_state;   // parts of the carried values; and one a scan output
   MlirBlock body;
   MlirOperation end;
   MlirType *types;  // of what the body yields
@@ -310,24 +347,30 @@ struct loop_parts {
 };
 
 static bool loop_types(struct lower *l, struct op_plan *p, struct loop_parts *t) {
-  t->types = lower_alloc(l, sizeof(MlirType) * (size_t)(1 + t->num_state + 1));
-  t->state = lower_alloc(l, sizeof(MlirType) * (size_t)(t->num_state + 1));
+  size_t room = (size_t)(t->num_values * LOWER_MAX_PARTS + t->num_scans + 2);
+  t->types = lower_alloc(l, sizeof(MlirType) * room);
+  t->state = lower_alloc(l, sizeof(MlirType) * room);
   t->types[0] = lower_type(l, mlirValueGetType(mlirOperationGetOperand(t->end, 0)));
-  for (intptr_t i = 0; i < t->num_state; ++i) {
+  for (intptr_t i = 0; i < t->num_values + t->num_scans; ++i) {
     MlirType yielded = mlirValueGetType(mlirOperationGetOperand(t->end, 1 + i));
-    if (i >= t->num_carried) {
-      t->types[1 + i] = lower_type(l, yielded);
-      if (mlirTypeIsNull(t->types[1 + i]))
-        return lower_error(l, p->op, "scan output %d: the rank is not known", (int)(i - t->num_carried)), false;
-      t->state[i] = rows_type(t->types[1 + i]);
+    intptr_t at = t->num_state;
+    if (i >= t->num_values) {
+      t->types[1 + at] = lower_type(l, yielded);
+      if (mlirTypeIsNull(t->types[1 + at]))
+        return lower_error(l, p->op, "scan output %d: the rank is not known", (int)(i - t->num_values)), false;
+      t->state[at] = rows_type(t->types[1 + at]);
+      t->num_state++;
       continue;
     }
     MlirType all[] = {mlirValueGetType(mlirOperationGetOperand(p->op, 2 + i)),
                       mlirValueGetType(mlirBlockGetArgument(t->body, 2 + i)), yielded,
                       mlirValueGetType(mlirOperationGetResult(p->op, i))};
-    t->state[i] = t->types[1 + i] = join(l, 4, all);
-    if (mlirTypeIsNull(t->state[i]))
+    int n = join(l, 4, all, t->state + at);
+    if (!n)
       return lower_error(l, p->op, "carried value %d: expected one rank at every turn", (int)i), false;
+    memcpy(t->types + 1 + at, t->state + at, sizeof(MlirType) * (size_t)n);
+    t->num_state += n;
+    t->num_carried += n;
   }
   return true;
 }
@@ -339,10 +382,8 @@ static bool loop_turn(struct lower_block *inner, struct op_plan *p, const struct
   struct ir body = *ir;
   define_scalar(inner, mlirBlockGetArgument(t->body, 0), i64);
   define_scalar(inner, mlirBlockGetArgument(t->body, 1), ir_int(ir, ir_int_type(ir, 1), 1));
-  for (intptr_t i = 0; i < t->num_carried; ++i) {
-    MlirValue v = ir_arg(&body, 2 + i);
-    lower_define(inner, mlirBlockGetArgument(t->body, 2 + i), v, lower_adopt(inner, v));
-  }
+  for (intptr_t i = 0, at = 2; i < t->num_values; ++i)
+    at = define_carried(inner, mlirBlockGetArgument(t->body, 2 + i), &body, at);
   MlirValue *out = lower_alloc(inner->function->lower, sizeof(MlirValue) * (size_t)(t->num_state + 2));
   if (!emit_region_block(inner, t->body, t->types, out))
     return false;
@@ -375,9 +416,8 @@ static bool lower_loop(struct lower_block *b, struct op_plan *p) {
   struct lower *l = b->function->lower;
   struct loop_parts t = {.body = region_block(p, 0)};
   t.end = mlirBlockGetTerminator(t.body);
-  t.num_carried = mlirOperationGetNumOperands(p->op) > 2 ? mlirOperationGetNumOperands(p->op) - 2 : 0;
-  t.num_state = mlirOperationGetNumOperands(t.end) - 1;
-  t.num_scans = t.num_state - t.num_carried;
+  t.num_values = mlirOperationGetNumOperands(p->op) > 2 ? mlirOperationGetNumOperands(p->op) - 2 : 0;
+  t.num_scans = mlirOperationGetNumOperands(t.end) - 1 - t.num_values;
   if (t.num_scans < 0 || !loop_types(l, p, &t))
     return lower_error(l, p->op, "the body's results do not match the loop's"), false;
   intptr_t n = 2 + t.num_state;
@@ -386,12 +426,14 @@ static bool lower_loop(struct lower_block *b, struct op_plan *p) {
   MlirValue trips = scalar_operand(b, p, 0), condition = scalar_operand(b, p, 1);
   state[0] = ir_index(&b->ir, 0);
   state[1] = mlirValueIsNull(condition) ? ir_int(&b->ir, ir_int_type(&b->ir, 1), 1) : condition;
-  for (intptr_t i = 0; i < t.num_state; ++i) {
-    state[2 + i] = i < t.num_carried ? own_initial(b, mlirOperationGetOperand(p->op, 2 + i), t.state[i])
-                                     : no_rows(&b->ir, t.state[i]);
-    if (mlirValueIsNull(state[2 + i]))
+  for (intptr_t i = 0, at = 0; i < t.num_values; ++i) {
+    int parts = own_initial(b, mlirOperationGetOperand(p->op, 2 + i), t.state + at, state + 2 + at);
+    if (!parts)
       return false;
+    at += parts;
   }
+  for (intptr_t i = t.num_carried; i < t.num_state; ++i)
+    state[2 + i] = no_rows(&b->ir, t.state[i]);
   if (!mlirValueIsNull(trips))
     trips = ir_to_index(&b->ir, trips);
   struct ir before, after;
@@ -410,13 +452,11 @@ static bool lower_loop(struct lower_block *b, struct op_plan *p) {
     ir_yield(&inner.ir, "scf.yield", n, next);
   lower_block_end(&inner);
   b->function->outermost = outer;
-  for (intptr_t i = 0; ok && i < t.num_state; ++i) {
-    MlirValue old = mlirOperationGetResult(p->op, i), made = ir_result(loop, 2 + i);
-    if (i < t.num_carried)
-      lower_define(b, old, made, lower_adopt(b, made));
-    else
-      define_rows(b, old, made, ir_result(loop, 0), 0);
-  }
+  intptr_t at = 2;
+  for (intptr_t i = 0; ok && i < t.num_values; ++i)
+    at = define_final(b, mlirOperationGetResult(p->op, i), loop, at);
+  for (intptr_t i = 0; ok && i < t.num_scans; ++i)
+    define_rows(b, mlirOperationGetResult(p->op, t.num_values + i), ir_result(loop, at + i), ir_result(loop, 0), 0);
   return ok;
 }
 
@@ -447,7 +487,8 @@ static bool scan_types(struct lower *l, struct op_plan *p, struct scan_parts *t)
       MlirType all[] = {mlirValueGetType(mlirOperationGetOperand(p->op, i)),
                         mlirValueGetType(mlirBlockGetArgument(t->body, i)), yielded,
                         mlirValueGetType(mlirOperationGetResult(p->op, i))};
-      t->types[i] = t->carried[i] = join(l, 4, all);
+      MlirType parts[LOWER_MAX_PARTS];
+      t->types[i] = t->carried[i] = join(l, 4, all, parts) == 1 ? parts[0] : (MlirType){NULL};
     } else {
       t->types[i] = lower_type(l, yielded);
       t->carried[i] = mlirTypeIsNull(t->types[i]) ? t->types[i] : rows_type(t->types[i]);
@@ -532,8 +573,9 @@ static bool lower_scan(struct lower_block *b, struct op_plan *p) {
     length = ir_binary(&b->ir, "arith.minsi", length, other);
   }
   for (intptr_t i = 0; i < n; ++i)
-    if (mlirValueIsNull(state[i] = i < t.num_state ? own_initial(b, mlirOperationGetOperand(p->op, i), t.carried[i])
-                                                   : no_rows(&b->ir, t.carried[i])))
+    if (i >= t.num_state)
+      state[i] = no_rows(&b->ir, t.carried[i]);
+    else if (!own_initial(b, mlirOperationGetOperand(p->op, i), &t.carried[i], &state[i]))
       return false;
   struct ir body;
   MlirOperation loop = ir_for(&b->ir, ir_index(&b->ir, 0), length, ir_index(&b->ir, 1), n, state, &body);
@@ -557,4 +599,4 @@ static bool lower_scan(struct lower_block *b, struct op_plan *p) {
 }
 
 const struct direct_lowering lower_control_table[] = {
-    {"If", check_ranks, lower_if}, {"Loop", check_ranks, lower_loop}, {"Scan", check_ranks, lower_scan}, {NULL, NULL, NULL}};
+    {"If", check_ranks, lower_if, NULL}, {"Loop", check_ranks, lower_loop, NULL}, {"Scan", check_ranks, lower_scan, NULL}, {NULL, NULL, NULL, NULL}};

@@ -98,17 +98,22 @@ struct lower_function *lower_function_create(struct lower *l, MlirOperation old,
   *f = (struct lower_function){.lower = l, .old = old, .is_init = init_name != NULL};
   MlirType type = mlirTypeAttrGetValue(mlirOperationGetAttributeByName(old, ir_str("function_type")));
   intptr_t num_in = f->is_init ? 0 : mlirFunctionTypeGetNumInputs(type);
-  intptr_t num_out = f->is_init ? 0 : mlirFunctionTypeGetNumResults(type);
-  size_t room = (size_t)(num_in + l->num_weights + 2);
+  intptr_t num_results = f->is_init ? 0 : mlirFunctionTypeGetNumResults(type), num_out = 0;
+  size_t room = (size_t)(num_in * LOWER_MAX_PARTS + l->num_weights + 2);
   struct signature in = {malloc(sizeof(MlirType) * room), malloc(sizeof(MlirAttribute) * room), 0};
-  MlirType *results = malloc(sizeof(MlirType) * (size_t)(num_out + 1));
-  MlirAttribute *result_attrs = malloc(sizeof(MlirAttribute) * (size_t)(num_out + 1));
+  MlirType *results = malloc(sizeof(MlirType) * (size_t)(num_results * LOWER_MAX_PARTS + 1));
+  MlirAttribute *result_attrs = malloc(sizeof(MlirAttribute) * (size_t)(num_results * LOWER_MAX_PARTS + 1));
+  MlirAttribute nothing = mlirDictionaryAttrGet(l->ctx, 0, NULL);
+  MlirType parts[LOWER_MAX_PARTS];
   for (intptr_t i = 0; i < num_in; ++i)
-    add_argument(&in, lower_type(l, mlirFunctionTypeGetInput(type, i)), old_slot(old, "arg_attrs", i));
-  for (intptr_t i = 0; i < num_out; ++i) {
-    results[i] = lower_type(l, mlirFunctionTypeGetResult(type, i));
-    result_attrs[i] = old_slot(old, "res_attrs", i);
-  }
+    for (int k = 0, n = lower_parts(l, mlirFunctionTypeGetInput(type, i), parts); k < n; ++k)
+      add_argument(&in, parts[k], k ? nothing : old_slot(old, "arg_attrs", i));
+  for (intptr_t i = 0; i < num_results; ++i)
+    for (int k = 0, n = lower_parts(l, mlirFunctionTypeGetResult(type, i), parts); k < n; ++k, ++num_out) {
+      results[num_out] = parts[k];
+      result_attrs[num_out] = k ? nothing : old_slot(old, "res_attrs", i);
+    }
+  f->first_hidden = in.n;
   add_hidden(l, &in);
   char *name = NULL;
   if (!f->is_init) {
@@ -123,7 +128,7 @@ struct lower_function *lower_function_create(struct lower *l, MlirOperation old,
     mlirOperationSetDiscardableAttributeByName(f->func, ir_str("krnl.constants_bytes"),
                                                ir_i64_attr(l->ctx, l->constants_bytes));
   f->num_inputs = (int)num_in;
-  bind_hidden(l, f, entry, num_in);
+  bind_hidden(l, f, entry, f->first_hidden);
   free(in.types);
   free(in.attrs);
   free(results);
@@ -134,6 +139,18 @@ struct lower_function *lower_function_create(struct lower *l, MlirOperation old,
 //===----------------------------------------------------------------------===//
 // Bodies
 //===----------------------------------------------------------------------===//
+
+intptr_t lower_define_results(struct lower_block *b, MlirOperation op, MlirOperation made, intptr_t first) {
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
+    MlirType types[LOWER_MAX_PARTS];
+    MlirValue parts[LOWER_MAX_PARTS];
+    int n = lower_parts(b->function->lower, mlirValueGetType(mlirOperationGetResult(op, i)), types);
+    for (int k = 0; k < n; ++k)
+      parts[k] = ir_result(made, first++);
+    lower_define_owned(b, mlirOperationGetResult(op, i), n, parts);
+  }
+  return first;
+}
 
 static bool lower_call(struct lower_block *b, struct op_plan *p) {
   struct lower_function *f = b->function;
@@ -152,12 +169,14 @@ static bool lower_call(struct lower_block *b, struct op_plan *p) {
   intptr_t n = mlirFunctionTypeGetNumInputs(type), num_results = mlirFunctionTypeGetNumResults(type);
   MlirValue *args = lower_alloc(l, sizeof(MlirValue) * (size_t)n);
   MlirType *types = lower_alloc(l, sizeof(MlirType) * (size_t)(num_results + 1));
-  intptr_t given = mlirOperationGetNumOperands(p->op);
-  for (intptr_t i = 0; i < given; ++i) {
-    MlirValue v = lower_value(b, mlirOperationGetOperand(p->op, i));
-    if (mlirValueIsNull(v))
+  intptr_t given = 0;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(p->op); ++i) {
+    MlirValue parts[LOWER_MAX_PARTS];
+    int num_parts = lower_value_parts(b, mlirOperationGetOperand(p->op, i), parts);
+    for (int k = 0; k < num_parts; ++k, ++given)
+      args[given] = ir_memref_cast(&b->ir, parts[k], mlirFunctionTypeGetInput(type, given));
+    if (!num_parts)
       return false;
-    args[i] = ir_memref_cast(&b->ir, v, mlirFunctionTypeGetInput(type, i));
   }
   args[given++] = f->status;
   for (int i = 0; i < l->num_weights; ++i)
@@ -170,10 +189,7 @@ static bool lower_call(struct lower_block *b, struct op_plan *p) {
   MlirStringRef s = mlirFlatSymbolRefAttrGetValue(callee);
   snprintf(name, sizeof name, "%.*s", (int)s.length, s.data);
   MlirOperation call = ir_call(&b->ir, name, n, args, num_results, types);
-  for (intptr_t i = 0; i < num_results; ++i) {
-    MlirValue made = ir_result(call, i);
-    lower_define(b, mlirOperationGetResult(p->op, i), made, lower_adopt(b, made));
-  }
+  lower_define_results(b, p->op, call, 0);
   return true;
 }
 
@@ -215,22 +231,31 @@ void lower_function_emit(struct lower_function *f) {
   struct lower_block b;
   lower_block_begin(&b, f, NULL, ir_at_end(entry, mlirOperationGetLocation(f->old)), old);
   f->top = &b;
-  for (int i = 0; i < f->num_inputs; ++i)
-    lower_define(&b, mlirBlockGetArgument(old, i), mlirBlockGetArgument(entry, i), NULL);
+  intptr_t next = 0;
+  for (int i = 0; i < f->num_inputs; ++i) {
+    MlirType types[LOWER_MAX_PARTS];
+    MlirValue parts[LOWER_MAX_PARTS];
+    static struct storage *const nobodys[LOWER_MAX_PARTS] = {NULL};
+    int n = lower_parts(l, mlirValueGetType(mlirBlockGetArgument(old, i)), types);
+    for (int k = 0; k < n; ++k)
+      parts[k] = mlirBlockGetArgument(entry, next++);
+    lower_define_parts(&b, mlirBlockGetArgument(old, i), n, parts, nobodys);
+  }
   if (lower_ops(&b, old)) {
     MlirOperation end = mlirBlockGetTerminator(old);
     intptr_t n = mlirOperationGetNumOperands(end);
     MlirType type = mlirTypeAttrGetValue(mlirOperationGetAttributeByName(f->func, ir_str("function_type")));
     MlirValue *values = lower_alloc(l, sizeof(MlirValue) * (size_t)(n + 1));
-    MlirValue *out = lower_alloc(l, sizeof(MlirValue) * (size_t)(n + 1));
-    MlirType *types = lower_alloc(l, sizeof(MlirType) * (size_t)(n + 1));
-    for (intptr_t i = 0; i < n; ++i) {
+    intptr_t num_out = mlirFunctionTypeGetNumResults(type);
+    MlirValue *out = lower_alloc(l, sizeof(MlirValue) * (size_t)(num_out + 1));
+    MlirType *types = lower_alloc(l, sizeof(MlirType) * (size_t)(num_out + 1));
+    for (intptr_t i = 0; i < n; ++i)
       values[i] = mlirOperationGetOperand(end, i);
+    for (intptr_t i = 0; i < num_out; ++i)
       types[i] = mlirFunctionTypeGetResult(type, i);
-    }
     lower_give(&b, n, values, types, out);
     if (!l->failed)
-      ir_op(&b.ir, "func.return", n, out, 0, NULL, 0, NULL, 0, NULL);
+      ir_op(&b.ir, "func.return", num_out, out, 0, NULL, 0, NULL, 0, NULL);
   }
   f->top = NULL;
   lower_block_end(&b);

@@ -52,6 +52,56 @@ MlirType lower_type(struct lower *l, MlirType tensor) {
   return ir_memref(element, rank, shape);
 }
 
+static MlirType bytes_of(MlirContext ctx, MlirType element_tensor) {
+  int64_t dynamic = ir_dynamic();
+  onyx_elem elem = onnx_elem_from_mlir(mlirShapedTypeGetElementType(element_tensor));
+  MlirType element = elem == ONYX_ELEM_UNDEFINED ? (MlirType){NULL} : emit_type(ctx, (int)elem);
+  return mlirTypeIsNull(element) ? element : ir_memref(element, 1, &dynamic);
+}
+
+static MlirType vector_of(MlirContext ctx, MlirType scalar) {
+  int64_t one = 1;
+  MlirType tensor = mlirRankedTensorTypeGet(1, &one, scalar, mlirAttributeGetNull());
+  return bytes_of(ctx, tensor);
+}
+
+static int map_parts(MlirContext ctx, MlirType map, MlirType *parts) {
+  for (int i = 0; i < 2; ++i)
+    parts[i] = vector_of(ctx, mlirTypeAttrGetValue(mlirxTypeGetParam(map, i)));
+  return mlirTypeIsNull(parts[0]) || mlirTypeIsNull(parts[1]) ? 0 : 2;
+}
+
+static int sequence_parts(MlirContext ctx, MlirType of, MlirType *parts) {
+  bool map = mlirxTypeIsA(of, &onnx_map_type);
+  int64_t shape[] = {ir_dynamic(), map ? 2 : LOWER_TABLE_WIDTH};
+  int n = 1;
+  if (map)
+    n = map_parts(ctx, of, parts);
+  else if (mlirTypeIsATensor(of))
+    parts[0] = bytes_of(ctx, of);
+  else
+    return 0;
+  if (!n || mlirTypeIsNull(parts[0]))
+    return 0;
+  parts[n] = ir_memref(mlirIntegerTypeGet(ctx, 64), 2, shape);
+  return n + 1;
+}
+
+int lower_parts(struct lower *l, MlirType type, MlirType parts[LOWER_MAX_PARTS]) {
+  if (mlirxTypeIsA(type, &onnx_seq_type))
+    return sequence_parts(l->ctx, mlirTypeAttrGetValue(mlirxTypeGetParam(type, 0)), parts);
+  if (mlirxTypeIsA(type, &onnx_map_type))
+    return map_parts(l->ctx, type, parts);
+  if (mlirxTypeIsA(type, &onnx_opt_type)) {
+    MlirType of = mlirTypeAttrGetValue(mlirxTypeGetParam(type, 0));
+    parts[0] = ir_memref(mlirIntegerTypeGet(l->ctx, 1), 0, NULL);
+    int n = mlirxTypeIsA(of, &onnx_opt_type) ? 0 : lower_parts(l, of, parts + 1);
+    return n ? n + 1 : 0;
+  }
+  parts[0] = lower_type(l, type);
+  return mlirTypeIsNull(parts[0]) ? 0 : 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Constants
 //===----------------------------------------------------------------------===//
@@ -177,7 +227,7 @@ static void place_hoisted(struct lower *l, intptr_t first) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-static bool is_tensor(const onnx_type *t) { return t->kind == ONYX_TYPE_TENSOR && t->elem != ONYX_STRING; }
+static bool is_tensor(const onnx_type *t) { return t->kind == ONYX_TYPE_TENSOR; }
 
 // Operands and wanted results are tensors of known rank.
 static bool check_types(struct lower *l, struct op_plan *p) {
@@ -186,7 +236,7 @@ static bool check_types(struct lower *l, struct op_plan *p) {
     if (t->kind == ONYX_TYPE_NONE)
       continue;
     if (!is_tensor(t))
-      return lower_error(l, p->op, "operand %d: no lowering for strings, sequences and optionals here", i), false;
+      return lower_error(l, p->op, "operand %d: no lowering for sequences, optionals and maps here", i), false;
     if (t->rank < 0)
       return lower_error(l, p->op, "operand %d: the rank is not known (run shape-inference first)", i), false;
   }
@@ -195,7 +245,7 @@ static bool check_types(struct lower *l, struct op_plan *p) {
     if (!p->view->wanted[r])
       continue;
     if (t->kind != ONYX_TYPE_NONE && !is_tensor(t))
-      return lower_error(l, p->op, "result %d: no lowering for strings, sequences and optionals here", r), false;
+      return lower_error(l, p->op, "result %d: no lowering for sequences, optionals and maps here", r), false;
     if (t->rank < 0)
       return lower_error(l, p->op, "result %d: the rank is not known (run shape-inference first)", r), false;
   }
@@ -237,6 +287,8 @@ static void plan_operator(struct lower *l, MlirOperation op, const onyx_schema *
     l->failed = true;
     return;
   }
+  if (p->direct && p->direct->applies && !p->direct->applies(p))
+    p->direct = NULL;
   bool comprehended = p->view->def && p->view->def->comprehend;
   bool marked = !mlirAttributeIsNull(mlirOperationGetAttributeByName(op, ir_str(ONYX_INIT)));
   if (p->direct && marked && comprehended)
@@ -298,14 +350,15 @@ static void plan_block(struct lower *l, MlirBlock block) {
 }
 
 static void check_signature(struct lower *l, MlirOperation func, MlirBlock block) {
+  MlirType parts[LOWER_MAX_PARTS];
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i)
-    if (mlirTypeIsNull(lower_type(l, mlirValueGetType(mlirBlockGetArgument(block, i)))))
-      lower_error(l, func, "argument %d: expected a tensor of known rank that is no string", (int)i);
+    if (!lower_parts(l, mlirValueGetType(mlirBlockGetArgument(block, i)), parts))
+      lower_error(l, func, "argument %d: no lowering for a value of this type, or a tensor of unknown rank", (int)i);
   MlirType type =
       mlirTypeAttrGetValue(mlirOperationGetAttributeByName(func, ir_str("function_type")));
   for (intptr_t i = 0; i < mlirFunctionTypeGetNumResults(type); ++i)
-    if (mlirTypeIsNull(lower_type(l, mlirFunctionTypeGetResult(type, i))))
-      lower_error(l, func, "result %d: expected a tensor of known rank that is no string", (int)i);
+    if (!lower_parts(l, mlirFunctionTypeGetResult(type, i), parts))
+      lower_error(l, func, "result %d: no lowering for a value of this type, or a tensor of unknown rank", (int)i);
 }
 
 void lower_plan_function(struct lower *l, MlirOperation func) {

@@ -403,7 +403,7 @@ static bool lower_nms(struct lower_block *b, struct op_plan *p) {
   return true;
 }
 
-const struct direct_lowering lower_select_table[] = {{"TopK", check_operands, lower_topk},
-                                                     {"Unique", check_operands, lower_unique},
-                                                     {"NonMaxSuppression", check_operands, lower_nms},
-                                                     {NULL, NULL, NULL}};
+const struct direct_lowering lower_select_table[] = {{"TopK", check_operands, lower_topk, NULL},
+                                                     {"Unique", check_operands, lower_unique, NULL},
+                                                     {"NonMaxSuppression", check_operands, lower_nms, NULL},
+                                                     {NULL, NULL, NULL, NULL}};
