@@ -119,25 +119,34 @@ MlirLogicalResult replace_results(composite *c, int n, const MlirValue *values) 
   return success();
 }
 
-MlirValue activation(composite *c, MlirValue x, MlirAttribute name, double alpha, double beta) {
-  static const char *const plain[] = {"Relu", "Tanh", "Sigmoid", "Softplus", "Softsign"};
-  if (mlirAttributeIsNull(name) || !mlirAttributeIsAString(name))
-    return x;
-  MlirStringRef text = mlirStringAttrGetValue(name);
-  if (text.length == 0)
-    return x;
-  for (int i = 0; i < 5; i++)
-    if (mlirStringRefEqual(text, str(plain[i])))
-      return unary(c, plain[i], x);
+static const char *const activations[] = {"Relu", "Tanh", "Sigmoid", "Softplus", "Softsign",
+                                          "LeakyRelu", "HardSigmoid", "Clip"};
+enum { LEAKY_RELU = 5, HARD_SIGMOID = 6, CLIP = 7, NUM_ACTIVATIONS = 8, NO_ACTIVATION = -1 };
+
+int activation_kind(MlirAttribute name) {
+  if (mlirAttributeIsNull(name) || !mlirAttributeIsAString(name) || mlirStringAttrGetValue(name).length == 0)
+    return NO_ACTIVATION;
+  for (int i = 0; i < NUM_ACTIVATIONS; i++)
+    if (mlirStringRefEqual(mlirStringAttrGetValue(name), str(activations[i])))
+      return i;
+  return UNKNOWN_ACTIVATION;
+}
+
+MlirValue activation(composite *c, MlirValue x, int kind, double alpha, double beta) {
   const onnx_named slope[] = {{"alpha", float_value(c, alpha)}, {0}};
   const onnx_named line[] = {{"alpha", float_value(c, alpha)}, {"beta", float_value(c, beta)}, {0}};
-  if (mlirStringRefEqual(text, str("LeakyRelu")))
+  switch (kind) {
+  case NO_ACTIVATION:
+    return x;
+  case LEAKY_RELU:
     return call(c, "LeakyRelu", elem_type(x), 1, &x, slope);
-  if (mlirStringRefEqual(text, str("HardSigmoid")))
+  case HARD_SIGMOID:
     return call(c, "HardSigmoid", elem_type(x), 1, &x, line);
-  if (mlirStringRefEqual(text, str("Clip")))
+  case CLIP:
     return binary(c, "Min", binary(c, "Max", x, number(c, elem_type(x), alpha)), number(c, elem_type(x), beta));
-  return (MlirValue){0};
+  default:
+    return unary(c, activations[kind], x);
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,7 +17,7 @@ typedef struct composite {
 typedef struct decompose_rule {
   const char *domain;   // "" is ai.onnx
   const char *function; // operator's name
-  // Builds the parts and replaces the results; failure leaves the op as it is.
+  // Builds the parts and replaces the results; a failure comes before anything is built.
   MlirLogicalResult (*rewrite)(composite *c);
 } decompose_rule;
 
@@ -63,7 +63,10 @@ MlirLogicalResult replace_results(composite *c, int n, const MlirValue *values);
 // Whether result i is asked for.
 bool wanted(const composite *c, int i);
 
-// An activation by name as contrib operators have it, with up to two parameters; null: not known.
-MlirValue activation(composite *c, MlirValue x, MlirAttribute name, double alpha, double beta);
+// An activation as contrib operators name it (an attribute, or null for none), asked before anything is
+// built: a rewrite that fails has built nothing.
+#define UNKNOWN_ACTIVATION (-2)
+int activation_kind(MlirAttribute name);
+MlirValue activation(composite *c, MlirValue x, int kind, double alpha, double beta);
 
 #endif // ONYX_PASSES_ONNX_DECOMPOSE_H

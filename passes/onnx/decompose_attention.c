@@ -31,26 +31,27 @@ static MlirValue causal(composite *c, MlirValue queries, MlirValue keys) {
   return compare(c, "LessOrEqual", range(c, scalar_int(c, i64_of(c), 0), t), q);
 }
 
-// A mask of keys that count (1) and those that do not (0) as [B, 1, 1 or S, T] of bool: [B, T], [B, S, T],
-// [B, N, S, T], or [B] lengths. Null: not one of these.
-static MlirValue allowed(composite *c, MlirValue mask, MlirValue keys, MlirValue input) {
+// Is it one of the masks that `allowed` reads? A list of 2 B or 3 B + 2 entries means something else, four axes
+// are a triangle of the longest sequence.
+static bool is_mask(MlirValue mask, MlirValue input) {
+  int64_t rank = rank_of(mask);
+  return rank == 2 || rank == 3 || (rank == 1 && size_of(mask, 0) > 0 && size_of(mask, 0) == size_of(input, 0));
+}
+
+// A mask of keys that count (1) and those that do not (0) as [B, 1, 1 or S, T] of bool: [B, T], [B, S, T], or [B]
+// lengths.
+static MlirValue allowed(composite *c, MlirValue mask, MlirValue keys) {
   const int64_t one[] = {1}, two[] = {1, 2}, three[] = {1, 2, 3};
   MlirValue zero = scalar_int(c, elem_type(mask), 0);
   switch (rank_of(mask)) {
-  case 1: { // a list of 2 B or 3 B + 2 entries means something else
-    if (size_of(mask, 0) < 0 || size_of(mask, 0) != size_of(input, 0))
-      return (MlirValue){0};
+  case 1: {
     MlirValue t = squeeze(c, sizes(c, keys, 2, 3), 0), lengths = cast(c, mask, i64_of(c));
     return compare(c, "Less", range(c, scalar_int(c, i64_of(c), 0), t), unsqueeze(c, lengths, 3, three));
   }
   case 2:
     return unsqueeze(c, compare(c, "Greater", mask, zero), 2, two);
-  case 3:
-    return unsqueeze(c, compare(c, "Greater", mask, zero), 1, one);
-  case 4:
-    return compare(c, "Greater", mask, zero);
   default:
-    return (MlirValue){0};
+    return unsqueeze(c, compare(c, "Greater", mask, zero), 1, one);
   }
 }
 
@@ -110,7 +111,7 @@ static MlirLogicalResult attention(composite *c) {
     bounds[i + 1] = bounds[i] + (given == 3 ? hidden[i] : total / 3);
   heads h = {.filter = filter_of(c, x)};
   if (bounds[3] != total || bounds[1] % n || !scale_of(c, bounds[1] / n, &h.scale) ||
-      (has(c, 3) && rank_of(in(c, 3)) < 1) || (has(c, 3) && rank_of(in(c, 3)) == 1 && size_of(in(c, 3), 0) != size_of(x, 0)))
+      (has(c, 3) && !is_mask(in(c, 3), x)))
     return failure();
   MlirValue all = binary(c, "MatMul", x, weights);
   if (has(c, 2))
@@ -123,7 +124,7 @@ static MlirLogicalResult attention(composite *c) {
     h.v = concat(c, 2, (MlirValue[]){take(c, in(c, 4), 1, 0), h.v}, 2);
   }
   if (has(c, 3))
-    h.mask = allowed(c, in(c, 3), h.k, x);
+    h.mask = allowed(c, in(c, 3), h.k);
   if (int_attr(c->op, "unidirectional", 0))
     h.mask = both(c, h.mask, causal(c, h.q, h.k));
   h.bias = in(c, 5);
@@ -140,7 +141,7 @@ static MlirLogicalResult multi_head_attention(composite *c) {
   int64_t n = int_attr(c->op, "num_heads", 0), hidden = size_of(in(c, 0), 2);
   if (n <= 0 || rank_of(in(c, 0)) != 3 || hidden <= 0 || hidden % n || !has(c, 1) || !has(c, 2) ||
       rank_of(in(c, 1)) < 3 || rank_of(in(c, 2)) < 3 || has(c, 8) || has(c, 9) ||
-      (has(c, 4) && rank_of(in(c, 4)) != 2 && rank_of(in(c, 4)) != 3))
+      rank_of(in(c, 1)) > 4 || rank_of(in(c, 2)) > 4 || (has(c, 4) && !is_mask(in(c, 4), in(c, 0))))
     return failure();
   heads h = {.filter = filter_of(c, in(c, 0))};
   if (!scale_of(c, hidden / n, &h.scale))
@@ -160,7 +161,7 @@ static MlirLogicalResult multi_head_attention(composite *c) {
   h.k = has(c, 6) ? concat(c, 2, (MlirValue[]){in(c, 6), parts[1]}, 2) : parts[1];
   h.v = has(c, 7) ? concat(c, 2, (MlirValue[]){in(c, 7), parts[2]}, 2) : parts[2];
   if (has(c, 4))
-    h.mask = allowed(c, in(c, 4), h.k, in(c, 0));
+    h.mask = allowed(c, in(c, 4), h.k);
   if (int_attr(c->op, "unidirectional", 0))
     h.mask = both(c, h.mask, causal(c, h.q, h.k));
   h.bias = in(c, 5);

@@ -80,12 +80,15 @@ static MlirLogicalResult fused_conv(composite *c) {
   static const char *const names[] = {"auto_pad", "dilations", "group", "kernel_shape",
                                       "onnx_node_name", "pads", "strides", NULL};
   onnx_named attrs[8];
+  int kind = activation_kind(attribute(c->op, "activation"));
+  if (kind == UNKNOWN_ACTIVATION)
+    return failure();
   keep(c, names, attrs);
   MlirValue operands[] = {in(c, 0), in(c, 1), in(c, 2)};
   MlirValue y = call(c, "Conv", elem_type(in(c, 0)), has(c, 2) ? 3 : 2, operands, attrs);
   if (has(c, 3))
     y = binary(c, "Add", y, in(c, 3));
-  return one_result(c, activation(c, y, attribute(c->op, "activation"), parameter(c, "activation_params", 0, 0.01),
+  return one_result(c, activation(c, y, kind, parameter(c, "activation_params", 0, 0.01),
                                   parameter(c, "activation_params", 1, 0.0)));
 }
 
@@ -93,10 +96,13 @@ static MlirLogicalResult fused_conv(composite *c) {
 static MlirLogicalResult fused_gemm(composite *c) {
   static const char *const names[] = {"alpha", "beta", "onnx_node_name", "transA", "transB", NULL};
   onnx_named attrs[8];
+  int kind = activation_kind(attribute(c->op, "activation"));
+  if (kind == UNKNOWN_ACTIVATION)
+    return failure();
   keep(c, names, attrs);
   MlirValue operands[] = {in(c, 0), in(c, 1), in(c, 2)};
   MlirValue y = call(c, "Gemm", elem_type(in(c, 0)), has(c, 2) ? 3 : 2, operands, attrs);
-  return one_result(c, activation(c, y, attribute(c->op, "activation"), float_attr(c->op, "activation_alpha", 0.01),
+  return one_result(c, activation(c, y, kind, float_attr(c->op, "activation_alpha", 0.01),
                                   float_attr(c->op, "activation_beta", 0.0)));
 }
 

@@ -12,11 +12,10 @@ static MlirValue dequantize(composite *c, int i) {
 
 // The result in the type of x, with the scale and zero point of inputs i and i + 1
 static MlirLogicalResult quantize(composite *c, MlirValue y, MlirValue x, int i) {
-  MlirValue zero = in(c, i + 1);
+  // Without a zero point the standard quantizes to u8.
+  MlirValue zero = has(c, i + 1) ? in(c, i + 1) : scalar_int(c, elem_type(x), 0);
   MlirValue operands[] = {y, in(c, i), zero};
-  if (mlirValueIsNull(zero) && elem_of(x) != ONYX_U8)
-    return failure();
-  return one_result(c, call(c, "QuantizeLinear", elem_type(x), mlirValueIsNull(zero) ? 2 : 3, operands, NULL));
+  return one_result(c, call(c, "QuantizeLinear", elem_type(x), 3, operands, NULL));
 }
 
 // QLinearAdd(A, A_scale, A_zero, B, B_scale, B_zero, C_scale, C_zero), QLinearMul the same
