@@ -446,6 +446,60 @@ static bool lower_global(struct globals *g, MlirOperation op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+// The declaration of what krnl.call names: a private function of the operands' types with a C interface.
+static bool declare_callee(struct globals *g, MlirOperation op, MlirStringRef name, MlirType type) {
+  MlirContext ctx = mlirOperationGetContext(op);
+  MlirOperation found = *find_symbol(g, name);
+  if (found.ptr) {
+    MlirAttribute has = mlirOperationGetAttributeByName(found, ir_str("function_type"));
+    if (ir_is(found, "func.func") && mlirAttributeEqual(has, mlirTypeAttrGet(type)))
+      return true;
+    mlirxEmitErrorWithNote(op, mlirOperationGetLocation(found), "declared here",
+                           "funcName: @%.*s is there already, with another type", (int)name.length, name.data);
+    return false;
+  }
+  struct ir ir =
+      ir_at_start(mlirRegionGetFirstBlock(mlirOperationGetRegion(g->module, 0)), mlirOperationGetLocation(op));
+  struct ir_attr attrs[] = {{"sym_name", mlirStringAttrGet(ctx, name)},
+                            {"sym_visibility", ir_string_attr(ctx, "private")},
+                            {"function_type", mlirTypeAttrGet(type)},
+                            {"llvm.emit_c_interface", mlirUnitAttrGet(ctx)}};
+  MlirRegion body = mlirRegionCreate();
+  add_symbol(g, ir_op(&ir, "func.func", 0, NULL, 0, NULL, 4, attrs, 1, &body));
+  return true;
+}
+
+// funcName(outputs.., inputs..) -> results; on one function only it stays, like a global.
+static bool lower_call(struct globals *g, MlirOperation op) {
+  if (mlirOperationIsNull(g->module))
+    return true;
+  intptr_t n = mlirOperationGetNumOperands(op), m = mlirOperationGetNumResults(op);
+  MlirType *types = malloc(sizeof(*types) * (size_t)(n + m + 1));
+  MlirValue *operands = operands_from(op, 0);
+  for (intptr_t i = 0; i < n; ++i)
+    types[i] = mlirValueGetType(operands[i]);
+  for (intptr_t i = 0; i < m; ++i)
+    types[n + i] = mlirValueGetType(ir_result(op, i));
+  MlirType type = mlirFunctionTypeGet(mlirOperationGetContext(op), n, types, m, types + n);
+  MlirStringRef name = mlirStringAttrGetValue(mlirOperationGetAttributeByName(op, ir_str("funcName")));
+  bool good = declare_callee(g, op, name, type);
+  if (good) {
+    struct ir ir = ir_before(op);
+    struct ir_attr callee = {"callee", mlirFlatSymbolRefAttrGet(ir.ctx, name)};
+    MlirOperation call = ir_op(&ir, "func.call", n, operands, m, types + n, 1, &callee, 0, NULL);
+    for (intptr_t i = 0; i < m; ++i)
+      mlirValueReplaceAllUsesOfWith(ir_result(op, i), ir_result(call, i));
+    mlirOperationDestroy(op);
+  }
+  free(types);
+  free(operands);
+  return good;
+}
+
+//===----------------------------------------------------------------------===//
 // Scalar functions
 //===----------------------------------------------------------------------===//
 
@@ -522,6 +576,10 @@ static bool lower_op(struct globals *globals, MlirOperation op) {
     lower_linear_offset(op);
   else if (d == &krnl_global)
     return lower_global(globals, op);
+  else if (d == &krnl_call)
+    return lower_call(globals, op);
+  else if (d == &krnl_no_value && mlirxIsTriviallyDead(op))
+    mlirOperationDestroy(op);
   else if (d == &krnl_isnan)
     lower_classification(op, true);
   else if (d == &krnl_isinf)
