@@ -338,6 +338,22 @@ static void finish_outputs(builder *b, scope *s, const Onnx__GraphProto *p) {
   }
 }
 
+// The rank that a body declares of an input or output, its sizes left open: those of one iteration
+// need not be those of the next. t when nothing is declared.
+static const type *with_declared_rank(builder *b, const type *t, const type *declared) {
+  bool usable = declared && declared->kind == ONYX_TYPE_TENSOR && declared->ranked &&
+                type_same_kind(t, declared) && !t->ranked;
+  if (!usable)
+    return t;
+  dim *dims = NEW_ARRAY(b->im, dim, (size_t)declared->rank + 1);
+  for (int i = 0; i < declared->rank; i++)
+    dims[i].size = -1;
+  type *ranked = NEW(b->im, type);
+  *ranked = *declared;
+  ranked->dims = dims;
+  return ranked;
+}
+
 // A subgraph of a node. in_types gives the types that the node's operands decide, NULL entries (or
 // those past num_types) are as declared.
 static graph *build_subgraph(builder *b, scope *outer, const node *n, const Onnx__GraphProto *p,
@@ -352,9 +368,12 @@ static graph *build_subgraph(builder *b, scope *outer, const node *n, const Onnx
   g->in = NEW_ARRAY(b->im, value *, p->n_input + 1);
   for (size_t i = 0; i < p->n_input; i++) {
     str name = str_read(p->input[i]->name);
+    const type *declared = type_read(b->im, p->input[i]->type, name);
     const type *t = (int)i < num_types ? in_types[i] : NULL;
     if (!t)
-      t = type_unshaped(b->im, type_read(b->im, p->input[i]->type, name));
+      t = type_unshaped(b->im, declared);
+    if (t)
+      t = with_declared_rank(b, t, declared);
     if (!t)
       node_fail(b->im, n, "the type of its body's input '%s' cannot be known",
                 str_show(b->im, name));
@@ -363,6 +382,9 @@ static graph *build_subgraph(builder *b, scope *outer, const node *n, const Onnx
   add_initializers(b, &s, p);
   build_nodes(b, &s, p->n_node, p->node);
   finish_outputs(b, &s, p);
+  for (int i = 0; i < g->num_out; i++)
+    if (g->out[i]->def && !g->out[i]->data && g->out[i]->type)
+      g->out[i]->type = with_declared_rank(b, g->out[i]->type, g->out_types[i]);
   return g;
 }
 
