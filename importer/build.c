@@ -1,4 +1,5 @@
 #include "importer/build.h"
+#include "importer/custom.h"
 #include "importer/infer.h"
 #include "importer/order.h"
 #include "importer/specialize.h"
@@ -516,25 +517,6 @@ static void fold_constant(builder *b, node *n) {
   n->num_attrs = 0;
 }
 
-// An operator of a domain that the schema does not know: results are as declared.
-static void custom_types(builder *b, node *n) {
-  for (int i = 0; i < n->num_out; i++) {
-    value *v = n->out[i];
-    if (!v)
-      continue;
-    const type *t = n->declared[i];
-    for (int k = 0; k < n->num_in && !t; k++) // most operators give what they take
-      if (value_elem(n->in[k]) && onyx_elem_is_float(value_elem(n->in[k])))
-        t = n->in[k]->type;
-    if (!t && n->num_in && n->in[0])
-      t = n->in[0]->type;
-    if (!t)
-      node_fail(b->im, n, "the type of result %d ('%s') is not declared", i,
-                str_show(b->im, v->name));
-    v->type = n->declared[i] ? t : type_unshaped(b->im, t);
-  }
-}
-
 static bool known_domain(str domain) {
   return domain.n == 0 || str_is(domain, "ai.onnx.ml") || str_is(domain, "ai.onnx.training") ||
          str_is(domain, "ai.onnx.preview.training") || str_is(domain, "ai.onnx.preview");
@@ -599,7 +581,7 @@ static void build_node(builder *b, scope *s, const Onnx__NodeProto *p) {
   if (n->row && n->row->deprecated)
     node_fail(b->im, n, "is deprecated and has no newer form");
   if (!n->row)
-    custom_types(b, n);
+    custom_types(b->im, n);
   else if (!(n->num_out == 1 && n->out[0] && n->out[0]->data))
     infer_types(b->im, n);
   if (b->im->options.use_value_info)
