@@ -348,6 +348,11 @@ MlirValue emit_compare(struct ir *ir, expr_op op, int type, MlirValue a, MlirVal
   static const enum ir_cmpi without[] = {IR_EQ, IR_NE, IR_ULT, IR_ULE, IR_UGT, IR_UGE};
   static const enum ir_cmpf floats[] = {IR_OEQ, IR_UNE, IR_OLT, IR_OLE, IR_OGT, IR_OGE};
   int k = (int)op - (int)EXPR_EQ;
+  if (type == ONYX_STRING) {
+    MlirValue args[] = {a, b};
+    MlirValue equal = emit_call(ir, "onyx_string_equal", 2, args, ir_int_type(ir, 1));
+    return op == EXPR_EQ ? equal : ir_binary(ir, "arith.xori", equal, ir_int(ir, ir_int_type(ir, 1), 1));
+  }
   if (type == ONYX_C64 || type == ONYX_C128) {
     MlirType i1 = ir_int_type(ir, 1);
     MlirValue args[] = {a, b};

@@ -193,6 +193,8 @@ struct direct_lowering {
   // Is this one to be lowered so, and not by its comprehension? NULL: always.
   bool (*applies)(struct op_plan *p);
 };
+// A memref of the addresses of these strings, made at the top of the function (lower_string.c).
+MlirValue lower_strings(struct lower_function *f, intptr_t n, const char *const *strings);
 const struct direct_lowering *lower_direct_find(const char *name);
 
 #endif // ONYX_PASSES_CONVERT_LOWER_H

@@ -73,6 +73,21 @@ MlirValue lower_table(struct lower_block *b, MlirOperation op, const comp_buffer
   return make_global(b->function, op, emit_dense(ctx, table->elem, 1, &n, table->data), type);
 }
 
+static MlirValue string_constant(struct lower_function *f, MlirOperation op, MlirAttribute value) {
+  struct lower *l = f->lower;
+  onnx_operand operand = {0};
+  MlirType type = lower_type(l, mlirAttributeGetType(value));
+  if (!view_constant(l->views, op, value, &operand) || (!operand.strings && operand.num_elements)) {
+    lower_error(l, op, "the constant's strings cannot be read");
+    return (MlirValue){NULL};
+  }
+  MlirValue flat = lower_strings(f, operand.num_elements, operand.strings), sizes[ONYX_MAX_RANK];
+  struct ir ir = lower_top(f);
+  for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); ++i)
+    sizes[i] = ir_index(&ir, mlirShapedTypeGetDimSize(type, i));
+  return ir_reinterpret(&ir, flat, type, sizes);
+}
+
 static MlirValue lower_constant(struct lower_function *f, MlirOperation op) {
   struct lower *l = f->lower;
   MlirValue none = {NULL};
@@ -84,6 +99,9 @@ static MlirValue lower_constant(struct lower_function *f, MlirOperation op) {
   if (onnx_file_read(value, &file))
     return make_global(f, op, value, lower_type(l, file.type));
   onnx_operand operand = {0};
+  MlirType tensor = mlirAttributeGetType(value);
+  if (onnx_elem_from_mlir(mlirShapedTypeGetElementType(tensor)) == ONYX_STRING)
+    return string_constant(f, op, value);
   if (!view_constant(l->views, op, value, &operand) || (!operand.data && operand.num_elements)) {
     lower_error(l, op, "the constant's value cannot be read");
     return none;

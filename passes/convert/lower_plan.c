@@ -140,8 +140,8 @@ static void plan_constant(struct lower *l, MlirOperation op) {
   MlirType type = mlirValueGetType(mlirOperationGetResult(op, 0));
   onyx_elem elem = mlirTypeIsAShaped(type) ? onnx_elem_from_mlir(mlirShapedTypeGetElementType(type))
                                            : ONYX_ELEM_UNDEFINED;
-  if (elem == ONYX_STRING || elem == ONYX_ELEM_UNDEFINED) {
-    lower_error(l, op, "a constant of strings is not supported");
+  if (elem == ONYX_ELEM_UNDEFINED) {
+    lower_error(l, op, "a constant of this type has no lowering");
     return;
   }
   if (!onnx_file_read(value, &file))
