@@ -59,6 +59,7 @@ struct loop {
   MlirOperation consumed_by; // the block or skew op that took it; null: may be iterated
   MlirOperation permute, unroll, vectorize, parallel;
   int64_t position; // in the permutation
+  int64_t stride;   // of an original loop in a lowering without schedule; 0: single steps
   bool is_parallel; // its iterations are known not to depend on each other
 
   // An original loop inside the iterate that gives its bounds.
@@ -92,6 +93,7 @@ struct lowering {
   // runs its original loops in the order of `with`.
   struct lowering *scheduled;
   MlirOperation outermost; // the first loop that such a lowering opens
+  const int64_t *strides;  // of the outermost iterate's loops there
 };
 void *lowering_alloc(struct lowering *l, size_t size); // zeroed
 struct loop *lowering_find(struct lowering *l, MlirValue value); // NULL: no loop that is known

@@ -386,12 +386,26 @@ static MlirWalkResult first_accesses(MlirOperation op, void *user) {
   return MlirWalkResultAdvance;
 }
 
+// Where nobody runs the tile loop the body takes care of the tile: the loop steps from tile to tile.
+static int64_t *strides_of(struct lowering *l, const struct reorder *r) {
+  int64_t *strides = lowering_alloc(l, sizeof(*strides) * (size_t)(r->num_with + 1));
+  for (intptr_t i = 0; i < r->num_with; ++i)
+    for (intptr_t j = 0; j < r->num_loops; ++j) {
+      int64_t step = loop_step(r->loops[j]);
+      if (loop_root(r->loops[j]) == r->with[i] && (!strides[i] || step < strides[i]))
+        strides[i] = step;
+    }
+  return strides;
+}
+
 // The nest without its schedule, in front of the iterate; null after a diagnostic.
-static MlirOperation plain_nest(struct lowering *l, MlirOperation iterate, struct lowering *plain) {
+static MlirOperation plain_nest(struct lowering *l, MlirOperation iterate, const struct reorder *r,
+                                struct lowering *plain) {
   MlirOperation copy = mlirOperationClone(iterate);
   struct ir ir = ir_before(iterate);
   ir_insert(&ir, copy);
   *plain = (struct lowering){.ctx = l->ctx, .root = iterate, .scheduled = l};
+  plain->strides = strides_of(l, r);
   lowering_iterate(plain, copy);
   if (plain->failed || mlirOperationIsNull(plain->outermost))
     return (MlirOperation){NULL};
@@ -453,7 +467,7 @@ bool legal_order(struct lowering *l, MlirOperation iterate, struct loop *const *
   if (has_iter_args)
     return true; // and with it all other dependences, which run from earlier to later iterations
   struct lowering plain;
-  MlirOperation nest = plain_nest(l, iterate, &plain);
+  MlirOperation nest = plain_nest(l, iterate, &r, &plain);
   bool good = !mlirOperationIsNull(nest);
   if (good) {
     r.outer = mlirxAffineCommonLoops(nest, nest);

@@ -255,7 +255,7 @@ void lowering_collect(struct lowering *l) {
 //===----------------------------------------------------------------------===//
 
 int64_t loop_step(const struct loop *loop) {
-  int64_t step = 1;
+  int64_t step = loop->stride ? loop->stride : 1;
   for (; loop; loop = loop->from)
     if (loop->kind == LOOP_BLOCK)
       step *= loop->factor;
@@ -397,6 +397,9 @@ static bool order_nest(struct lowering *l, struct nest *nest) {
   if (l->scheduled) { // as if there were no schedule
     nest->loops = nest->with;
     nest->num = nest->view.num_loops;
+    for (intptr_t i = 0; i < nest->num && l->strides; ++i)
+      nest->with[i]->stride = l->strides[i];
+    l->strides = NULL;
     return true;
   }
   intptr_t n = nest->num = nest->view.num_optimized;
@@ -749,8 +752,8 @@ void lowering_iterate(struct lowering *l, MlirOperation op) {
     l->failed = true;
 }
 
-// Without a schedule a loop's variable is its original's if the loop is one of single steps; a tile's start
-// is left as a value that nobody knows.
+// Without a schedule a loop's variable is its original's if the two step alike; the start of a tile that runs is
+// left as a value that nobody knows.
 static void plain_get_iv(struct lowering *l, MlirOperation op) {
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
     struct loop *loop = lowering_find(l->scheduled, mlirOperationGetOperand(op, i));
@@ -758,7 +761,7 @@ static void plain_get_iv(struct lowering *l, MlirOperation op) {
       continue;
     struct loop *own = lowering_find(l, loop_root(loop)->value);
     MlirValue v = own ? own->variable : loop_variable(loop);
-    if (v.ptr && (!own || loop_step(loop) == 1))
+    if (v.ptr && (!own || loop_step(loop) == loop_step(own)))
       mlirValueReplaceAllUsesOfWith(ir_result(op, i), v);
   }
 }

@@ -155,3 +155,24 @@ func.func @parallel_two(%m: memref<10x20xf32>) {
   }
   return
 }
+
+// -----
+
+// The body takes care of two columns: iterations are two apart, and every one has its own.
+// CHECK-LABEL: @tile_in_body
+// CHECK: affine.parallel (%{{.*}}) = (0) to (20) step (2)
+// CHECK-NEXT: affine.for %{{.*}} = 0 to 10
+func.func @tile_in_body(%m: memref<10x20xf32>) {
+  %c1 = arith.constant 1 : index
+  %x = arith.constant 1.0 : f32
+  %l:2 = krnl.define_loops 2
+  %b, %t = krnl.block %l#1 2 : (!krnl.loop) -> (!krnl.loop, !krnl.loop)
+  krnl.permute(%l#0, %b) [1, 0] : !krnl.loop, !krnl.loop
+  krnl.parallel(%b) : !krnl.loop
+  krnl.iterate(%l#0, %b) with (%l#0 -> %i = 0 to 10, %l#1 -> %j = 0 to 20) {
+    %q = arith.addi %j, %c1 : index
+    krnl.store %x, %m[%i, %j] : memref<10x20xf32>
+    krnl.store %x, %m[%i, %q] : memref<10x20xf32>
+  }
+  return
+}
