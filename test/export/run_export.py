@@ -11,7 +11,9 @@ import onyx_counts
 import onyx_site
 import onyx_test
 
-PASSES = {"as it is": "", "after passes": "shape-inference,constprop-onnx,canonicalize,cse,"}
+GRAPH = "shape-inference,constprop-onnx,canonicalize,cse,"
+PASSES = {"as it is": "", "after passes": GRAPH,
+          "with shapes simplified": GRAPH + "simplify-shape-related-ops-onnx,remove-same-onnx-dim,canonicalize,cse,"}
 PLUGIN = os.path.join(onyx_site.BUILD, "lib", "libonyx.so")
 HALF = {"genai_gpt2_fp16"}  # works in f16
 
