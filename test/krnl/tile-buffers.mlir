@@ -129,6 +129,30 @@ func.func @main() {
   // CHECK-NEXT: 10, 0, 0, 0,
   // CHECK-NEXT: 11, 0, 0, 0,
 
+  // The tile times itself, of which one element is said to be there: with overcompute all of the tile is computed (first
+  // column 8, 9, 10, 11 times 8), without it that element only.
+  %c1 = arith.constant 1 : index
+  %c0 = arith.constant 0 : index
+  %o = memref.alloc() : memref<4x4xf32>
+  %p = memref.cast %o : memref<4x4xf32> to memref<?x?xf32>
+  krnl.memset %o, %zero : memref<4x4xf32>
+  krnl.matmul %t[%c0, %c0], %t[%c0, %c0], %o[%c0, %c0], (), (%c0, %c0, %c0), (%c1, %c1, %c1)
+      {simdize = true, unroll = false, overcompute = true} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, ()
+  call @show(%p) : (memref<?x?xf32>) -> ()
+  // CHECK-NEXT: 64, 0, 0, 0,
+  // CHECK-NEXT: 72, 0, 0, 0,
+  // CHECK-NEXT: 80, 0, 0, 0,
+  // CHECK-NEXT: 88, 0, 0, 0,
+  krnl.memset %o, %zero : memref<4x4xf32>
+  krnl.matmul %t[%c0, %c0], %t[%c0, %c0], %o[%c0, %c0], (), (%c0, %c0, %c0), (%c1, %c1, %c1)
+      {simdize = true, unroll = false, overcompute = false} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, ()
+  call @show(%p) : (memref<?x?xf32>) -> ()
+  // CHECK-NEXT: 64, 0, 0, 0,
+  // CHECK-NEXT: 0, 0, 0, 0,
+  // CHECK-NEXT: 0, 0, 0, 0,
+  // CHECK-NEXT: 0, 0, 0, 0,
+  memref.dealloc %o : memref<4x4xf32>
+
   // Back into the last partial tile: three columns of one row are written, nothing beyond.
   %w = memref.alloc() : memref<5x7xf32>
   krnl.memset %w, %zero : memref<5x7xf32>
