@@ -151,7 +151,7 @@ int64_t onyx_int_wrap(onyx_elem elem, int64_t value) {
 }
 
 int64_t onyx_int_lowest(onyx_elem elem) {
-  return onyx_elem_is_signed(elem) ? -((INT64_C(1) << (onyx_elem_bits(elem) - 1)) - 1) - 1 : 0;
+  return onyx_elem_is_signed(elem) ? -(int64_t)((UINT64_C(1) << (onyx_elem_bits(elem) - 1)) - 1) - 1 : 0;
 }
 
 int64_t onyx_int_highest(onyx_elem elem) {

@@ -47,8 +47,9 @@ static bool rational(double scale, int64_t *p, int64_t *q) {
     scale *= 2;
     *q *= 2;
   }
-  *p = (int64_t)scale;
-  return scale == floor(scale) && scale > 0 && scale < 9e12;
+  bool exact = scale == floor(scale) && scale > 0 && scale < 9e12;
+  *p = exact ? (int64_t)scale : 0;
+  return exact;
 }
 
 static bool axis_scale(op_view *v, resize_axis *a) {
