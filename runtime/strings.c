@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
+#include <pthread.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,12 +127,22 @@ static int encode(wint_t c, char *to) {
   return n;
 }
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static locale_t unicode; // C.UTF-8; 0 where the system has none
+
+static void open_unicode(void) {
+  unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
+}
+
+__attribute__((destructor)) static void close_unicode(void) {
+  if (unicode)
+    freelocale(unicode);
+}
+
 int64_t onyx_string_case(int64_t string, bool upper) {
-  static locale_t unicode;
   size_t size, used = 0;
   const unsigned char *at = (const unsigned char *)onyx_string_bytes(string, &size), *end = at + size;
-  locale_t fresh = unicode ? unicode : newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
-  unicode = fresh;
+  pthread_once(&once, open_unicode);
   char *to = malloc(4 * size + 1);
   if (!to)
     return 0;
@@ -140,7 +151,7 @@ int64_t onyx_string_case(int64_t string, bool upper) {
     if (n == 1 && c >= 0x80) // no UTF-8: the byte stays
       to[used++] = (char)c;
     else
-      used += (size_t)encode(!fresh ? c : upper ? towupper_l(c, fresh) : towlower_l(c, fresh), to + used);
+      used += (size_t)encode(!unicode ? c : upper ? towupper_l(c, unicode) : towlower_l(c, unicode), to + used);
   }
   int64_t result = copy_of(to, used);
   free(to);
