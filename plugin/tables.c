@@ -32,6 +32,8 @@ const MlirxPassDescriptor *const mlirxPasses[] = {
     &export_onnx_pass,
     &onnx_constprop_pass,
     &onnx_dim_analysis_pass,
+    &onnx_make_dynamic_pass,
+    &onnx_set_dims_pass,
     &onnx_remove_same_dim_pass,
     &onnx_simplify_shape_pass,
     &onnx_decompose_pass,
