@@ -15,6 +15,7 @@
 #include <string.h>
 
 enum { ALIGNMENT = 64 };
+enum { OPTION_POISON };
 
 struct buffer {
   MlirOperation alloc;
@@ -371,11 +372,25 @@ static void erase_deallocs(MlirValue value) {
   }
 }
 
-static void put_into_arena(struct buffer *b, MlirValue arena, int64_t base) {
+// Fills the range with ones (a NaN in every float type) where the buffer's life begins: who reads what nobody wrote,
+// or what lay there before, is found out.
+static void fill_with_poison(struct ir ir, MlirValue arena, int64_t offset, int64_t size) {
+  MlirType byte = ir_int_type(&ir, 8);
+  MlirValue bytes = ir_view(&ir, arena, ir_index(&ir, offset), ir_memref(byte, 1, &size), 0, NULL);
+  MlirValue ones = ir_int(&ir, byte, -1), zero = ir_index(&ir, 0), one = ir_index(&ir, 1);
+  struct ir body;
+  ir_for(&ir, zero, ir_index(&ir, size), one, 0, NULL, &body);
+  MlirValue i = ir_arg(&body, 0);
+  ir_store(&body, ones, bytes, 1, &i);
+}
+
+static void put_into_arena(struct buffer *b, MlirValue arena, int64_t base, bool poison) {
   MlirValue value = ir_result(b->alloc, 0);
   erase_deallocs(value);
   struct ir ir = ir_before(b->alloc);
   MlirValue view = ir_view(&ir, arena, ir_index(&ir, base + b->offset), mlirValueGetType(value), 0, NULL);
+  if (poison && b->size)
+    fill_with_poison(ir, arena, base + b->offset, b->size);
   mlirValueReplaceAllUsesOfWith(value, view);
   mlirOperationDestroy(b->alloc);
 }
@@ -401,7 +416,7 @@ static void free_after_last_use(struct buffer *b) {
   ir_dealloc(&ir, ir_result(b->alloc, 0));
 }
 
-static void rewrite(struct plan *p, bool may_add_argument) {
+static void rewrite(struct plan *p, bool may_add_argument, bool poison) {
   struct buffer **list = malloc(sizeof(*list) * (p->n + 1));
   size_t n = 0;
   MlirValue arena = arena_argument(p->function, p->body);
@@ -414,7 +429,7 @@ static void rewrite(struct plan *p, bool may_add_argument) {
   if (n && !arena.ptr)
     arena = add_arena_argument(p->function, p->body);
   for (size_t i = 0; i < n; ++i) {
-    put_into_arena(list[i], arena, base);
+    put_into_arena(list[i], arena, base, poison);
     list[i]->alloc.ptr = NULL;
   }
   for (size_t i = 0; i < p->n; ++i) {
@@ -432,7 +447,7 @@ static void rewrite(struct plan *p, bool may_add_argument) {
   free(list);
 }
 
-static void plan_function(MlirOperation function, bool may_add_argument) {
+static void plan_function(MlirOperation function, bool may_add_argument, bool poison) {
   struct plan p = {.function = function};
   p.body = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
   // Control flow between blocks is for after this pass.
@@ -442,7 +457,7 @@ static void plan_function(MlirOperation function, bool may_add_argument) {
   mlirOperationWalk(function, find_parallel, &p.has_parallel, MlirWalkPreOrder);
   mlirOperationWalk(function, gather, &p, MlirWalkPreOrder);
   if (p.n)
-    rewrite(&p, may_add_argument);
+    rewrite(&p, may_add_argument, poison);
   free(p.buffers);
   free(p.order);
 }
@@ -463,25 +478,29 @@ static bool is_entry(MlirOperation module, MlirOperation function) {
 }
 
 static MlirLogicalResult run(MlirxPass pass, MlirOperation op, void *state) {
-  (void)pass;
   (void)state;
+  bool poison = mlirxPassGetBool(pass, OPTION_POISON);
   if (ir_is(op, "func.func")) {
-    plan_function(op, false);
+    plan_function(op, false, poison);
     return mlirLogicalResultSuccess();
   }
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
   for (MlirOperation f = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(f);
        f = mlirOperationGetNextInBlock(f))
     if (ir_is(f, "func.func"))
-      plan_function(f, is_entry(op, f));
+      plan_function(f, is_entry(op, f), poison);
   return mlirLogicalResultSuccess();
 }
 
-static const char *const dependents[] = {"arith", "memref", NULL};
+static const char *const dependents[] = {"arith", "memref", "scf", NULL};
+static const MlirxOption options[] = {
+    [OPTION_POISON] = {"poison", MLIRX_OPT_BOOL, NULL, "fill every buffer with ones where its life begins (to find errors)"},
+    {0}};
 
 const MlirxPassDescriptor krnl_plan_memory = {
     .argument = "krnl-plan-memory",
     .description = "Put buffers of static size into the arena, planned by their lifetimes",
     .dependentDialects = dependents,
+    .options = options,
     .run = run,
 };

@@ -1,4 +1,5 @@
 // RUN: %onyx-opt %s --pass-pipeline='builtin.module(krnl-plan-memory)' --split-input-file | FileCheck %s
+// RUN: %onyx-opt %s --pass-pipeline='builtin.module(krnl-plan-memory{poison=true})' --split-input-file | FileCheck %s --check-prefix=POISON
 
 // a, b and c are alive two at a time (a with b, b with c): c takes a's place. 100 floats are 400 bytes, 448 in
 // steps of 64. What is returned stays an allocation; what is deallocated is no longer.
@@ -12,6 +13,13 @@
 // CHECK-NEXT: memref.view %[[ARENA]][%[[C]]][] : memref<?xi8> to memref<100xf32>
 // CHECK: memref.alloc() : memref<100xf32>
 // CHECK-NOT: memref.dealloc
+// POISON-LABEL: @chain
+// POISON: %[[A:.*]] = memref.view %{{.*}} : memref<?xi8> to memref<100xf32>
+// POISON: %[[BYTES:.*]] = memref.view %{{.*}} : memref<?xi8> to memref<448xi8>
+// POISON: %[[ONES:.*]] = arith.constant -1 : i8
+// POISON: scf.for %[[I:.*]] =
+// POISON-NEXT: memref.store %[[ONES]], %[[BYTES]][%[[I]]]
+// POISON: memref.copy %{{.*}}, %[[A]]
 func.func @chain(%x: memref<100xf32>, %arena: memref<?xi8> {krnl.arena}) -> memref<100xf32> {
   %a = memref.alloc() : memref<100xf32>
   memref.copy %x, %a : memref<100xf32> to memref<100xf32>
