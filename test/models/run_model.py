@@ -1,6 +1,7 @@
 """run_model.py MODEL [ONYX-COMPILE OPTIONS]: compiles a model of $ONYX_SHARED/models and compares what it computes.
 
-MODEL@random is the model with random weights (randomize_light.py there), compared with what onnxruntime computes."""
+MODEL@random is the model with random weights (randomize_light.py there), compared with what onnxruntime computes.
+MODEL@dynamic is the model with the first dim of every input made dynamic."""
 import glob
 import os
 import re
@@ -49,6 +50,20 @@ def randomized(name, source, work):
     return model, f"{work}/reference"
 
 
+def dynamic(source, work):
+    """Imports the model and makes the first dim of every input `?`; returns (text, why not)."""
+    text, target = f"{work}/model.mlir", f"{work}/dynamic.mlir"
+    plugin = os.path.join(onyx_site.BUILD, "lib", "libonyx.so")
+    pipeline = "builtin.module(onnx-make-dynamic{axis=0},shape-inference)"
+    for command in ([f"{onyx_test.BIN}/onyx-import", f"{source}/model.onnx", "-o", text],
+                    ["mlir-opt-22", f"--load-dialect-plugin={plugin}", f"--pass-pipeline={pipeline}", text, "-o", target]):
+        code, output = onyx_test.run(command, 120, cwd=work)
+        print(f"$ {' '.join(command)}\n{output}")
+        if code:
+            return None, os.path.basename(command[0]) + ": " + onyx_test.reason(code, output)
+    return target, None
+
+
 def check(name, options):
     """Returns None, or why the model does not give its outputs."""
     rtol, atol, _ = tolerances(name)
@@ -59,6 +74,10 @@ def check(name, options):
     model, outputs = os.path.join(source, "model.onnx"), source
     if name.endswith("@random"):
         model, outputs = randomized(name, source, work)
+    if name.endswith("@dynamic"):
+        model, why = dynamic(source, work)
+        if why:
+            return why
     compiled = os.path.join(work, "model.so")
     command = [f"{onyx_test.BIN}/onyx-compile", model, "-o", compiled, *options]
     begin = time.time()
