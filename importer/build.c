@@ -1,6 +1,7 @@
 #include "importer/build.h"
 #include "importer/custom.h"
 #include "importer/infer.h"
+#include "importer/literal.h"
 #include "importer/order.h"
 #include "importer/specialize.h"
 #include "importer/tensors.h"
@@ -39,6 +40,7 @@ typedef struct builder {
   import *im;
   model *model;
   map functions; // by function_key
+  map kept;      // functions that are kept, by kept_key
 } builder;
 
 static str copy_name(builder *b, ProtobufCBinaryData data) {
@@ -619,6 +621,89 @@ static value *absent_value(builder *b, str name) {
   return value_new(b->im, name, none);
 }
 
+// --keep-functions: one private function for the types of its operands.
+
+// What tells one instance of a function from another.
+static str kept_key(builder *b, const Onnx__FunctionProto *f, const node *n) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  if (!out)
+    import_fail(b->im, "out of memory");
+  fprintf(out, "%p", (const void *)f);
+  for (int i = 0; i < n->num_in; i++) {
+    fputc(' ', out);
+    literal_type(out, n->in[i]->type);
+  }
+  bool failed = fclose(out) != 0;
+  str key = failed ? str_of("") : str_copy(b->im, text, size);
+  free(text);
+  if (failed)
+    import_fail(b->im, "out of memory");
+  return key;
+}
+
+static void add_function(builder *b, graph *g) {
+  model *m = b->model;
+  graph **larger = NEW_ARRAY(b->im, graph *, (size_t)m->num_functions + 1);
+  for (int i = 0; i < m->num_functions; i++)
+    larger[i] = m->functions[i];
+  larger[m->num_functions++] = g;
+  m->functions = larger;
+}
+
+static graph *build_function(builder *b, scope *s, const Onnx__FunctionProto *f, const node *n,
+                             const call *c) {
+  scope body = {.call = c};
+  body.opsets = f->n_opset_import ? read_opsets(b, f->n_opset_import, f->opset_import) : s->opsets;
+  body.num_opsets = f->n_opset_import ? (int)f->n_opset_import : s->num_opsets;
+  graph *g = body.into = NEW(b->im, graph);
+  declare_all(b, &body, f->n_value_info, f->value_info);
+  g->in = NEW_ARRAY(b->im, value *, f->n_input + 1);
+  g->out = NEW_ARRAY(b->im, value *, f->n_output + 1);
+  for (size_t i = 0; i < f->n_input; i++)
+    add_argument(b, &body, str_read(f->input[i]), n->in[i]->type);
+  build_nodes(b, &body, f->n_node, f->node);
+  for (size_t i = 0; i < f->n_output; i++) {
+    value *v = look_up(b, &body, str_read(f->output[i]));
+    if (!v)
+      node_fail(b->im, n, "result %zu ('%s') is nobody's result in the function", i,
+                str_show(b->im, str_read(f->output[i])));
+    g->out[g->num_out++] = v;
+  }
+  str domain = domain_of(b, f->domain), name = copy_name(b, f->name);
+  g->symbol = str_format(b->im, "%s.%s.%d", domain.p, name.p, b->model->num_functions);
+  add_function(b, g);
+  return g;
+}
+
+// Calls a private function where its types can be said: all operands there, no attributes.
+static bool keep_call(builder *b, scope *s, const Onnx__FunctionProto *f, const node *n,
+                      const Onnx__NodeProto *p, const call *c) {
+  bool possible = n->num_attrs == 0 && f->n_attribute_proto == 0 && (size_t)n->num_in == f->n_input;
+  for (int i = 0; possible && i < n->num_in; i++)
+    possible = n->in[i] != NULL;
+  if (!possible)
+    return false;
+  str key = kept_key(b, f, n);
+  graph *g = map_get(&b->kept, key);
+  if (!g) {
+    g = build_function(b, s, f, n, c);
+    map_set(b->im, &b->kept, key, g);
+  }
+  node *made = node_new(b->im, n->name, "call", n->num_in, g->num_out);
+  node_set_inputs(b->im, made, n->num_in, n->in);
+  made->callee = g->symbol;
+  for (int i = 0; i < g->num_out; i++) {
+    str name = (size_t)i < p->n_output ? str_read(p->output[i]) : str_of("");
+    made->out[i] = value_new(b->im, name, g->out[i]->type);
+    if (name.n)
+      map_set(b->im, &s->values, name, made->out[i]);
+  }
+  graph_append(s->into, made);
+  return true;
+}
+
 // Puts a function's body in place of the call.
 static void expand_call(builder *b, scope *s, const Onnx__FunctionProto *f, const node *n,
                         const Onnx__NodeProto *p) {
@@ -631,6 +716,12 @@ static void expand_call(builder *b, scope *s, const Onnx__FunctionProto *f, cons
     node_fail(b->im, n, "function calls are nested deeper than %d", CALLS_MAX);
   if ((size_t)n->num_in > f->n_input || p->n_output > f->n_output)
     node_fail(b->im, n, "has more operands or results than its function");
+  if (b->im->options.keep_functions) {
+    call kept = c;
+    kept.name = str_of(""); // several calls share the body
+    if (keep_call(b, s, f, n, p, &kept))
+      return;
+  }
   bind_attrs(b, &c, f, n);
   scope body = {.into = s->into, .call = &c};
   body.opsets = f->n_opset_import ? read_opsets(b, f->n_opset_import, f->opset_import) : s->opsets;
@@ -698,7 +789,8 @@ static void apply_declared_outputs(builder *b, graph *g) {
     if (!type_same_kind(t, v->type))
       import_fail(b->im, "output '%s' is declared %s, but is %s", str_show(b->im, v->name),
                   type_show(b->im, t), type_show(b->im, v->type));
-    if (v->def && !v->data && !(v->type->kind == ONYX_TYPE_TENSOR && v->type->ranked))
+    bool fixed = v->data || !v->def || v->def->callee.n; // by what makes it
+    if (!fixed && !(v->type->kind == ONYX_TYPE_TENSOR && v->type->ranked))
       v->type = t;
   }
 }

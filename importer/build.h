@@ -14,6 +14,8 @@ typedef struct model {
   int num_opsets;
   const opset_import *opsets;
   int num_nodes; // of the newest version, in all graphs
+  graph **functions; // that --keep-functions keeps, each after those it calls
+  int num_functions;
 } model;
 
 // Builds the whole model from im->proto.

@@ -75,6 +75,7 @@ typedef struct node {
   value **out;
   attr *attrs;
   const type **declared;  // what the model says of each result, entries may be NULL
+  str callee;             // of a call of a function that is kept: its symbol
   bool helper;            // made by an upgrade beside the node it is named after
   struct node *next;
 } node;
@@ -88,6 +89,7 @@ typedef struct graph {
   value **constants;      // initializers that are used, in order of first use
   int num_constants, room_constants;
   struct graph *outer;
+  str symbol;             // of a function that is kept
 } graph;
 
 // Types.

@@ -18,6 +18,7 @@ static const char usage[] =
     "  --inputs A,B          import a part: these values become its inputs\n"
     "  --outputs A,B         and these its outputs\n"
     "  --use-value-info      take shapes of intermediate values from the model\n"
+    "  --keep-functions      local functions stay functions where their types can be said\n"
     "  --entry NAME          name of the function (default main_graph)\n"
     "  --docs                keep documentation strings\n"
     "  --stats               print a short account instead of the text\n"
@@ -26,12 +27,13 @@ static const char usage[] =
     "  --version             the version\n"
     "exit codes: 0 done, 1 the model cannot be imported, 2 wrong usage\n";
 
-enum { INLINE_ELEMENTS = 256, WEIGHTS, USE_VALUE_INFO, ENTRY, DOCS, STATS, VERSION, DIM, SHAPE, BATCH, INPUTS, OUTPUTS };
+enum { INLINE_ELEMENTS = 256, WEIGHTS, USE_VALUE_INFO, ENTRY, DOCS, STATS, VERSION, DIM, SHAPE, BATCH, INPUTS, OUTPUTS, KEEP_FUNCTIONS };
 
 static const struct option long_options[] = {
     {"inline-elements", required_argument, NULL, INLINE_ELEMENTS},
     {"weights", required_argument, NULL, WEIGHTS},
     {"use-value-info", no_argument, NULL, USE_VALUE_INFO},
+    {"keep-functions", no_argument, NULL, KEEP_FUNCTIONS},
     {"entry", required_argument, NULL, ENTRY},
     {"dim", required_argument, NULL, DIM},
     {"shape", required_argument, NULL, SHAPE},
@@ -103,6 +105,9 @@ static void take_option(import_options *o, int option) {
     return;
   case OUTPUTS:
     o->outputs = optarg;
+    return;
+  case KEEP_FUNCTIONS:
+    o->keep_functions = true;
     return;
   case DOCS:
     o->docs = true;

@@ -281,17 +281,22 @@ static int print_no_value(printer *p, const node *n) {
 }
 
 static void print_node(printer *p, node *n) {
-  bool custom = n->row == NULL;
+  bool call = n->callee.n != 0, custom = !n->row && !call;
   int absent = print_no_value(p, n), id = -1;
   line_start(p);
   if (n->num_out) {
     id = p->next_id++;
     fprintf(p->out, n->num_out > 1 ? "%%%d:%d = " : "%%%d = ", id, n->num_out);
   }
-  if (custom)
+  if (call) {
+    fputs("func.call @", p->out);
+    literal_key(p->out, n->callee);
+    fputc('(', p->out);
+  } else if (custom) {
     fputs("\"onnx.Custom\"(", p->out);
-  else
+  } else {
     fprintf(p->out, "\"onnx.%s\"(", n->row->name);
+  }
   for (int i = 0; i < n->num_in; i++) {
     fputs(i ? ", " : "", p->out);
     if (n->in[i])
@@ -363,6 +368,28 @@ static void print_signature_attrs(printer *p, str name, const type *t) {
   literal_string(p->out, name);
   print_dim_params(p, t);
   fputc('}', p->out);
+}
+
+static void print_kept_function(printer *p, const graph *g) {
+  line_start(p);
+  fputs("func.func private @", p->out);
+  literal_key(p->out, g->symbol);
+  fputc('(', p->out);
+  for (int i = 0; i < g->num_in; i++) {
+    name_argument(p, g->in[i]);
+    fputs(i ? ", " : "", p->out);
+    print_value(p, g->in[i]);
+    fputs(": ", p->out);
+    literal_type(p->out, g->in[i]->type);
+  }
+  fputs(") -> (", p->out);
+  print_value_types(p, g->num_out, g->out);
+  fputs(") {\n", p->out);
+  p->indent++;
+  print_body(p, g, "onnx.Return");
+  p->indent--;
+  line_start(p);
+  fputs("}\n", p->out);
 }
 
 static void print_function(printer *p, const graph *g) {
@@ -502,6 +529,8 @@ void print_model(import *im, const model *m) {
   printer p = {.im = im, .out = im->out};
   print_module_attrs(&p, m);
   p.indent = 1;
+  for (int i = 0; i < m->num_functions; i++)
+    print_kept_function(&p, m->functions[i]);
   print_function(&p, m->main);
   fputs("}\n", p.out);
   print_resources(&p);
@@ -534,4 +563,8 @@ static void place_graph(import *im, const graph *g) {
   }
 }
 
-void place_constants(import *im, const model *m) { place_graph(im, m->main); }
+void place_constants(import *im, const model *m) {
+  for (int i = 0; i < m->num_functions; i++)
+    place_graph(im, m->functions[i]);
+  place_graph(im, m->main);
+}

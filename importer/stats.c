@@ -53,7 +53,7 @@ static void count_graph(tally *t, const graph *g) {
       continue;
     }
     t->nodes++;
-    count_op(t, n->row ? n->op : str_format(t->im, "%s.%s", n->domain.p, n->op.p));
+    count_op(t, n->row || n->callee.n ? n->op : str_format(t->im, "%s.%s", n->domain.p, n->op.p));
     for (int i = 0; i < n->num_attrs; i++)
       for (int k = 0; n->attrs[i].graphs && k < n->attrs[i].count; k++) {
         t->subgraphs++;
@@ -82,6 +82,8 @@ static void print_values(import *im, FILE *out, const char *what, int count, val
 
 void print_stats(import *im, const model *m, FILE *out) {
   tally t = {.im = im};
+  for (int i = 0; i < m->num_functions; i++)
+    count_graph(&t, m->functions[i]);
   count_graph(&t, m->main);
   fprintf(out, "ir_version %" PRId64 "\n", im->proto->ir_version);
   for (int i = 0; i < m->num_opsets; i++)
