@@ -165,6 +165,14 @@ const MlirxOp *onyx_op_lookup(const char *name) {
   return nullptr;
 }
 
+MlirxDialect *const *mlirxGetDialects() {
+  for (MlirxDialect *const *d = mlirxDialects; *d; ++d)
+    onyx::prepare(*d);
+  return mlirxDialects;
+}
+const MlirxPassDescriptor *const *mlirxGetPasses() { return mlirxPasses; }
+const MlirxPipeline *const *mlirxGetPipelines() { return mlirxPipelines; }
+
 //===----------------------------------------------------------------------===//
 // For plugins that link this library
 //===----------------------------------------------------------------------===//

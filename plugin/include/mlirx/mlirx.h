@@ -313,6 +313,12 @@ extern MlirxDialect *const mlirxDialects[];
 extern const MlirxPassDescriptor *const mlirxPasses[];
 extern const MlirxPipeline *const mlirxPipelines[];
 
+// The same lists for tools that describe the plugin (scripts/passes-doc, fuzzers, reducers); the
+// dialects have been prepared.
+MLIRX_EXPORT MlirxDialect *const *mlirxGetDialects(void);
+MLIRX_EXPORT const MlirxPassDescriptor *const *mlirxGetPasses(void);
+MLIRX_EXPORT const MlirxPipeline *const *mlirxGetPipelines(void);
+
 // Patterns in PDL. A native function of theirs: a constraint or a rewrite.
 typedef struct MlirxPdlFunction {
   const char *name;
