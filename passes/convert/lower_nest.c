@@ -323,7 +323,7 @@ static bool lower_alias(struct lower_block *b, struct op_plan *p) {
 //===----------------------------------------------------------------------===//
 
 static bool sizes_known(const comprehension *c, const dim *d, int stages_run) {
-  if (!d)
+  if (!d || c->num_late == 0)
     return true;
   for (int k = 0; k < c->num_late; ++k)
     if (c->late[k].symbol == d)

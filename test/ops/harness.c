@@ -227,7 +227,7 @@ void fixture_free(fixture *f) { onyx_arena_destroy(f->arena); }
 
 static const char *symbol_name(int64_t sym, void *user) { return ((const names *)user)->text[sym]; }
 
-static char *dim_name(fixture *f, const dim *d) {
+char *dim_name(fixture *f, const dim *d) {
   return d->op == DIM_UNKNOWN ? onyx_arena_printf(f->arena, "?") : dim_text(f->arena, d, symbol_name, &f->names);
 }
 

@@ -83,6 +83,42 @@ static void run_values(void) {
   }
 }
 
+// Costs and the text of comprehensions.
+static void run_text(void) {
+  static const struct {
+    const char *op, *operands, *attrs, *flops;
+  } costs[] = {
+      {"MatMul", "f32[2,3] f32[3,4]", "", "48"}, // a product and a sum for each of 2 * 4 * 3
+      {"MatMul", "f32[N,3] f32[3,4]", "", "N * 24"},
+      {"Add", "f32[5,7] f32[7]", "", "35"},
+      {"Transpose", "f32[5,7]", "", "0"},
+      {"Sigmoid", "f32[N]", "", "N * 4"}, // negation, exponential, sum, quotient
+  };
+  for (size_t k = 0; k < sizeof costs / sizeof *costs; k++) {
+    fixture f;
+    shape_result results[4];
+    comprehension c;
+    fixture_make(&f, costs[k].op, costs[k].operands, costs[k].attrs, 1);
+    infer(&f, results);
+    comp_init(&c, &f.view, results);
+    bool ok = f.view.def->comprehend(&f.view, results, &c);
+    check(costs[k].op, "flops", costs[k].flops, ok ? dim_name(&f, comp_flops(&c)) : f.view.error);
+    fixture_free(&f);
+  }
+  fixture f;
+  shape_result results[4];
+  comprehension c;
+  fixture_make(&f, "Add", "f32[2,1] f32[3]", "", 1);
+  infer(&f, results);
+  comp_init(&c, &f.view, results);
+  f.view.def->comprehend(&f.view, results, &c);
+  check("Add", "text",
+        "b0 : 2 x 1 x f32\nb1 : 3 x f32\nb2 : 2 x 3 x f32 (result)\n"
+        "for i0 parallel 0..2, i1 parallel 0..3:\n  b2[i0, i1] = add(b0[i0, 0], b1[i1])\n",
+        comp_text(f.arena, &c));
+  fixture_free(&f);
+}
+
 // Every operator has a definition and no two share a name.
 static void run_table(void) {
   for (int k = 0; k < onyx_num_operators; k++) {
@@ -102,6 +138,7 @@ int main(int argc, char **argv) {
   run_shapes();
   run_errors();
   run_values();
+  run_text();
   printf("%d passed, %d failed\n", passed, failed);
   FILE *out = argc > 2 && strcmp(argv[1], "--counts") == 0 ? fopen(argv[2], "w") : NULL;
   if (out) {

@@ -574,25 +574,37 @@ const dim *dim_clamp(dim_context *ctx, const dim *v, const dim *lo, const dim *h
 
 // --- readers
 
-bool dim_eval(const dim *d, int64_t (*symbol)(int64_t sym, void *user), void *user, int64_t *value) {
+// Shared nodes are visited once a use: a graph that would take more visits than this is given up.
+#define EVAL_VISITS 1000000
+#define TEXT_NODES 2000
+
+typedef struct evaluation {
+  int64_t (*symbol)(int64_t sym, void *user);
+  void *user;
+  int visits;
+} evaluation;
+
+static bool eval_dim(evaluation *e, const dim *d, int64_t *value) {
   int64_t a = 0, b = 0;
+  if (++e->visits > EVAL_VISITS)
+    return false;
   switch (d->op) {
   case DIM_CONST:
     *value = d->value;
     return true;
   case DIM_SYM:
-    if (!symbol)
+    if (!e->symbol)
       return false;
-    *value = symbol(d->value, user);
+    *value = e->symbol(d->value, e->user);
     return true;
   case DIM_UNKNOWN:
     return false;
   case DIM_SELECT:
-    return dim_eval(d->a, symbol, user, &a) && dim_eval(a ? d->b : d->c, symbol, user, value);
+    return eval_dim(e, d->a, &a) && eval_dim(e, a ? d->b : d->c, value);
   default:
     break;
   }
-  if (!dim_eval(d->a, symbol, user, &a) || !dim_eval(d->b, symbol, user, &b))
+  if (!eval_dim(e, d->a, &a) || !eval_dim(e, d->b, &b))
     return false;
   bool division = d->op == DIM_FLOORDIV || d->op == DIM_CEILDIV || d->op == DIM_MOD;
   if (division && a == INT64_MIN && b == -1)
@@ -628,8 +640,13 @@ bool dim_eval(const dim *d, int64_t (*symbol)(int64_t sym, void *user), void *us
   }
 }
 
+bool dim_eval(const dim *d, int64_t (*symbol)(int64_t sym, void *user), void *user, int64_t *value) {
+  evaluation e = {symbol, user, 0};
+  return eval_dim(&e, d, value);
+}
+
 // Precedence: 0 ternary, 1 comparison, 2 sum, 3 product, 4 atom.
-static char *text_of(onyx_arena *arena, const dim *d, const char *(*name)(int64_t, void *), void *user,
+static char *text_of(onyx_arena *arena, const dim *d, const char *(*name)(int64_t, void *), void *user, int *left,
                      int outer) {
   static const struct {
     const char *infix;
@@ -639,6 +656,8 @@ static char *text_of(onyx_arena *arena, const dim *d, const char *(*name)(int64_
                [DIM_MOD] = {" mod ", 3},     [DIM_EQ] = {" == ", 1},       [DIM_LT] = {" < ", 1},
                [DIM_MIN] = {NULL, 4},        [DIM_MAX] = {NULL, 4},        [DIM_SELECT] = {" ? ", 0}};
   const char *symbol;
+  if (--*left < 0)
+    return onyx_arena_printf(arena, "..");
   switch (d->op) {
   case DIM_CONST:
     return onyx_arena_printf(arena, "%lld", (long long)d->value);
@@ -651,17 +670,17 @@ static char *text_of(onyx_arena *arena, const dim *d, const char *(*name)(int64_
   case DIM_MIN:
   case DIM_MAX:
     return onyx_arena_printf(arena, "%s(%s, %s)", d->op == DIM_MIN ? "min" : "max",
-                             text_of(arena, d->a, name, user, 0), text_of(arena, d->b, name, user, 0));
+                             text_of(arena, d->a, name, user, left, 0), text_of(arena, d->b, name, user, left, 0));
   default:
     break;
   }
   int level = forms[d->op].level;
   bool wrap = level < outer;
-  char *a = text_of(arena, d->a, name, user, level == 0 ? 1 : level);
-  char *b = text_of(arena, d->b, name, user, level + 1);
+  char *a = text_of(arena, d->a, name, user, left, level == 0 ? 1 : level);
+  char *b = text_of(arena, d->b, name, user, left, level + 1);
   if (d->op == DIM_SELECT)
     return onyx_arena_printf(arena, "%s%s ? %s : %s%s", wrap ? "(" : "", a, b,
-                             text_of(arena, d->c, name, user, 1), wrap ? ")" : "");
+                             text_of(arena, d->c, name, user, left, 1), wrap ? ")" : "");
   if (d->op == DIM_ADD && d->b->op == DIM_CONST && d->b->value < 0 && d->b->value != INT64_MIN)
     return onyx_arena_printf(arena, "%s%s - %lld%s", wrap ? "(" : "", a, (long long)-d->b->value,
                              wrap ? ")" : "");
@@ -670,5 +689,6 @@ static char *text_of(onyx_arena *arena, const dim *d, const char *(*name)(int64_
 }
 
 char *dim_text(onyx_arena *arena, const dim *d, const char *(*name)(int64_t sym, void *user), void *user) {
-  return text_of(arena, d, name, user, 0);
+  int left = TEXT_NODES;
+  return text_of(arena, d, name, user, &left, 0);
 }

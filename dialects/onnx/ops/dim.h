@@ -85,7 +85,8 @@ static inline bool dim_is_const(const dim *d, int64_t *value) {
 static inline bool dim_is(const dim *d, int64_t value) { return d->op == DIM_CONST && d->value == value; }
 // Whether any DIM_UNKNOWN occurs in d.
 static inline bool dim_has_unknown(const dim *d) { return d->unknown; }
-// Value under an assignment of the symbols; false when an unknown occurs or arithmetic overflows.
+// Value under an assignment of the symbols; false when an unknown occurs, arithmetic overflows, or shared
+// subexpressions make it take too long.
 bool dim_eval(const dim *d, int64_t (*symbol)(int64_t sym, void *user), void *user, int64_t *value);
 // "N0 * 2 + 1": text for diagnostics and onnx-dim-analysis; symbol names by callback (may be NULL).
 char *dim_text(onyx_arena *arena, const dim *d, const char *(*name)(int64_t sym, void *user), void *user);

@@ -67,34 +67,28 @@ typedef struct evaluator {
   program *levels;      // num_loops + 1 lists: what steps alone need
   program *outer_code;  // num_loops + 1 lists: what accumulators' starts and writes need
   program steps, post;  // what depends on accumulators
-  bool failed;
+  bool failed, unset;
 } evaluator;
 
 static void fail(evaluator *ev) { ev->failed = true; }
 
-// A late symbol has the value that its buffer holds now; others are the caller's.
+// A late symbol has the value that its buffer holds now; others are the caller's. `unset` notes one that
+// has no value yet.
 static int64_t symbol_value(int64_t sym, void *user) {
-  const evaluator *ev = user;
+  evaluator *ev = user;
   for (int k = 0; k < ev->c->num_late; k++)
-    if (ev->c->late[k].symbol->value == sym)
+    if (ev->c->late[k].symbol->value == sym) {
+      ev->unset |= ev->c->late[k].stages > ev->stages_run;
       return ev->late[k];
-  return ev->inputs && ev->inputs->symbol ? ev->inputs->symbol(sym, ev->inputs->user) : 0;
+    }
+  bool known = ev->inputs && ev->inputs->symbol && sym >= DIM_LATE;
+  ev->unset |= !known;
+  return known ? ev->inputs->symbol(sym, ev->inputs->user) : 0;
 }
 
-// Whether every symbol of d has a value now.
-static bool is_set(const evaluator *ev, const dim *d) {
-  if (!d)
-    return true;
-  if (d->op != DIM_SYM)
-    return is_set(ev, d->a) && is_set(ev, d->b) && is_set(ev, d->c);
-  for (int k = 0; k < ev->c->num_late; k++)
-    if (ev->c->late[k].symbol == d)
-      return ev->c->late[k].stages <= ev->stages_run;
-  return ev->inputs && ev->inputs->symbol && d->value >= DIM_LATE;
-}
-
-static bool size_of(const evaluator *ev, const dim *d, int64_t *value) {
-  return is_set(ev, d) && dim_eval(d, symbol_value, (void *)(uintptr_t)ev, value);
+static bool size_of(evaluator *ev, const dim *d, int64_t *value) {
+  ev->unset = false;
+  return dim_eval(d, symbol_value, ev, value) && !ev->unset;
 }
 
 // --- one expression
