@@ -98,6 +98,19 @@ def scopes():
                  [tensor("w", np.array([4], np.float32))])
 
 
+def duplicates():
+    """A name that two nodes define, another that two initializers have, nodes of one name and of none."""
+    nodes = [node("Abs", ["x"], ["a"], name="same"), node("Neg", ["a"], ["b"], name="same"), node("Exp", ["b"], ["a"]),
+             node("Add", ["a", "w"], ["y"])]
+    return model(nodes, [info("x", F, [1])], [info("y", F, [1])],
+                 [tensor("w", np.array([1], np.float32)), tensor("w", np.array([2], np.float32))])
+
+
+def nothing():
+    """No nodes: an input and an initializer are the outputs."""
+    return model([], [info("x", F, [1])], [info("x", F, [1]), info("w", F, [1])], [tensor("w", np.array([1], np.float32))])
+
+
 def cycle():
     return model([node("Add", ["x", "b"], ["a"], name="one"), node("Neg", ["a"], ["b"], name="two")],
                  [info("x", F, [1])], [info("b", F, [1])])

@@ -216,6 +216,12 @@ case("Crop", "Crop", 7, [img], border=[1, 0, 1, 1])
 case("Crop-scale", "Crop", 7, [img], border=[1, 1, 0, 0], scale=[2, 2])
 case("MeanVarianceNormalization", "MeanVarianceNormalization", 7, [img], across_channels=0, normalize_variance=1,
      want=[((img - img.mean((0, 2, 3), keepdims=True)) / img.std((0, 2, 3), keepdims=True)).astype(np.float32)])
+case("Scale", "Scale", 7, [x2], scale=2.5, want=[x2 * np.float32(2.5)])
+case("ConstantFill-shape", "ConstantFill", 7, [], shape=[2, 3], value=1.5, want=[np.full((2, 3), 1.5, np.float32)])
+case("ConstantFill-operand", "ConstantFill", 7, [i64(3, 1)], input_as_shape=1, dtype=6, value=4.0, initializers=[0],
+     out_types=["int32"], want=[np.full((3, 1), 4, np.int32)])
+case("MeanVarianceNormalization-mean", "MeanVarianceNormalization", 7, [img], across_channels=1, normalize_variance=0,
+     want=[img - img.mean()])
 case("DynamicSlice", "DynamicSlice", 7, [x3, i64(0, 1), i64(2, 3), i64(1, 2)], initializers=[1, 2, 3])
 
 # ai.onnx.ml.
