@@ -1,5 +1,5 @@
 //===- lower_block.c - Values, buffers and their lives ------------------------------===//
-#include "passes/convert/lower.h"
+#include "passes/convert/lower_sort.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,7 +297,7 @@ static MlirValue copy_of(struct lower_block *b, MlirValue memref) {
     if (mlirShapedTypeIsDynamicDim(type, i))
       sizes[n++] = ir_dim(&b->ir, memref, i);
   MlirValue copy = ir_alloc(&b->ir, type, n, sizes, 64);
-  ir_copy(&b->ir, memref, copy);
+  lower_copy_all(&b->ir, memref, copy);
   return copy;
 }
 

@@ -5,7 +5,7 @@
 // known only when it is done.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/convert/lower.h"
+#include "passes/convert/lower_sort.h"
 
 #include <string.h>
 
@@ -156,7 +156,7 @@ static MlirValue own_part(struct lower_block *b, MlirValue memref, struct storag
     if (mlirShapedTypeIsDynamicDim(from, i))
       sizes[n++] = ir_dim(&b->ir, memref, i);
   MlirValue copy = ir_alloc(&b->ir, from, n, sizes, 64);
-  ir_copy(&b->ir, memref, copy);
+  lower_copy_all(&b->ir, memref, copy);
   return ir_memref_cast(&b->ir, copy, type);
 }
 
@@ -242,7 +242,9 @@ static MlirValue make_room(struct ir *ir, MlirValue rows, MlirValue element, Mli
       sizes[n++] = ir_dim(&then, element, i - 1);
   MlirValue more = ir_alloc(&then, type, n, sizes, 64);
   MlirValue count = ir_binary(&then, "arith.muli", used, row_size(&then, rows));
-  ir_copy(&then, flat(&then, rows, count), flat(&then, more, count));
+  struct ir body;
+  MlirValue from = flat(&then, rows, count), to = flat(&then, more, count), i = emit_loop(&then, count, &body);
+  ir_store(&body, ir_load(&body, from, 1, &i), to, 1, &i);
   ir_dealloc(&then, rows);
   ir_yield(&then, "scf.yield", 1, &more);
   ir_yield(&otherwise, "scf.yield", 1, &rows);

@@ -15,6 +15,18 @@ MlirValue lower_flat(struct ir *ir, MlirValue memref, MlirValue *count) {
   return ir_reinterpret(ir, memref, type, count);
 }
 
+void lower_copy_all(struct ir *ir, MlirValue from, MlirValue to) {
+  if (mlirShapedTypeHasStaticShape(mlirValueGetType(from)) && mlirShapedTypeHasStaticShape(mlirValueGetType(to))) {
+    ir_copy(ir, from, to);
+    return;
+  }
+  MlirValue n, m;
+  MlirValue flat_from = lower_flat(ir, from, &n), flat_to = lower_flat(ir, to, &m);
+  struct ir body;
+  MlirValue i = emit_loop(ir, ir_binary(ir, "arith.minsi", n, m), &body);
+  ir_store(&body, ir_load(&body, flat_from, 1, &i), flat_to, 1, &i);
+}
+
 MlirValue emit_loop(struct ir *ir, MlirValue n, struct ir *body) {
   ir_for(ir, ir_index(ir, 0), n, ir_index(ir, 1), 0, NULL, body);
   return ir_arg(body, 0);

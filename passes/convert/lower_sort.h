@@ -16,6 +16,9 @@ MlirValue emit_total_less(struct ir *ir, int elem, MlirValue a, MlirValue b);
 
 // memref<?x element> of the elements of an identity-layout memref in row-major order.
 MlirValue lower_flat(struct ir *ir, MlirValue memref, MlirValue *count);
+// Copies all elements between identity-layout memrefs of one size. (memref.copy of layouts that are not
+// static becomes a call of MLIR's runner library.)
+void lower_copy_all(struct ir *ir, MlirValue from, MlirValue to);
 MlirValue lower_numel(struct ir *ir, MlirValue memref);
 // scf.for from 0 to n by 1 without results.
 MlirValue emit_loop(struct ir *ir, MlirValue n, struct ir *body);
