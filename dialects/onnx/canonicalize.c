@@ -36,7 +36,7 @@ onnx_fold_hook onnx_fold_of(const char *name) {
   return NULL;
 }
 
-static const onnx_rule *const rule_tables[] = {onnx_rules_forms, onnx_rules_shape, onnx_rules_math, onnx_rules_conv};
+const onnx_rule *const onnx_rule_tables[] = {onnx_rules_forms, onnx_rules_shape, onnx_rules_math, onnx_rules_conv, NULL};
 
 static MlirLogicalResult apply_rule(MlirRewritePattern pattern, MlirOperation op, MlirPatternRewriter rewriter,
                                     void *user) {
@@ -45,8 +45,8 @@ static MlirLogicalResult apply_rule(MlirRewritePattern pattern, MlirOperation op
 }
 
 void onnx_add_rules(MlirRewritePatternSet set, MlirContext ctx) {
-  for (size_t t = 0; t < sizeof rule_tables / sizeof *rule_tables; t++)
-    for (const onnx_rule *r = rule_tables[t]; r->root; r++) {
+  for (const onnx_rule *const *table = onnx_rule_tables; *table; table++)
+    for (const onnx_rule *r = *table; r->root; r++) {
       char root[64];
       snprintf(root, sizeof root, "onnx.%s", r->root);
       MlirRewritePatternCallbacks callbacks = {.matchAndRewrite = apply_rule};

@@ -13,6 +13,7 @@ typedef struct onnx_rule {
 
 // Each file of rules exports its table, ended by a rule without root.
 extern const onnx_rule onnx_rules_shape[], onnx_rules_math[], onnx_rules_conv[], onnx_rules_forms[];
+extern const onnx_rule *const onnx_rule_tables[]; // all of them, NULL-terminated
 
 // --- asking
 static inline MlirValue operand(MlirOperation op, intptr_t i) { return mlirOperationGetOperand(op, i); }

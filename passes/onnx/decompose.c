@@ -156,11 +156,6 @@ MlirValue activation(composite *c, MlirValue x, int kind, double alpha, double b
 static const decompose_rule *const tables[] = {decompose_rules_contrib, decompose_rules_attention,
                                                decompose_rules_quantized, decompose_rules_standard};
 
-struct selection {
-  MlirxPass pass;
-  intptr_t num_targets;
-};
-
 static bool named(MlirxPass pass, intptr_t n, const char *function) {
   for (intptr_t i = 0; i < n; i++)
     if (mlirStringRefEqual(mlirxPassGetListString(pass, 0, i), str(function)))
@@ -168,7 +163,7 @@ static bool named(MlirxPass pass, intptr_t n, const char *function) {
   return false;
 }
 
-static bool selected(const struct selection *s, const decompose_rule *rule) {
+static bool selected(const struct decompose_selection *s, const decompose_rule *rule) {
   return s->num_targets ? named(s->pass, s->num_targets, rule->function) : rule->domain[0] != '\0';
 }
 
@@ -186,7 +181,7 @@ static bool matches(MlirOperation op, const decompose_rule *rule) {
 
 static MlirLogicalResult apply(MlirRewritePattern pattern, MlirOperation op, MlirPatternRewriter rewriter, void *user) {
   (void)pattern;
-  const struct selection *s = user;
+  const struct decompose_selection *s = user;
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
     for (const decompose_rule *rule = tables[t]; rule->function; rule++)
       if (matches(op, rule) && selected(s, rule)) {
@@ -200,23 +195,26 @@ static MlirLogicalResult apply(MlirRewritePattern pattern, MlirOperation op, Mli
 }
 
 // Roots: onnx.Custom, and the standard's operators that are asked for.
-static void add_pattern(MlirRewritePatternSet set, MlirContext ctx, const char *root, struct selection *s) {
+static void add_pattern(MlirRewritePatternSet set, MlirContext ctx, const char *root, struct decompose_selection *s) {
   MlirRewritePatternCallbacks callbacks = {.matchAndRewrite = apply};
   mlirRewritePatternSetAdd(set, mlirOpRewritePatternCreate(str(root), 1, ctx, callbacks, s, 0, NULL));
 }
 
-static MlirLogicalResult run(MlirxPass pass, MlirOperation op, void *state) {
-  (void)state;
-  struct selection s = {pass, mlirxPassGetListSize(pass, 0)};
-  MlirContext ctx = mlirOperationGetContext(op);
-  MlirRewritePatternSet set = mlirRewritePatternSetCreate(ctx);
-  add_pattern(set, ctx, "onnx.Custom", &s);
+void decompose_add_patterns(MlirRewritePatternSet set, MlirContext ctx, struct decompose_selection *s) {
+  add_pattern(set, ctx, "onnx.Custom", s);
   for (const decompose_rule *rule = decompose_rules_standard; rule->function; rule++)
-    if (selected(&s, rule)) {
+    if (selected(s, rule)) {
       char root[64];
       snprintf(root, sizeof root, "onnx.%s", rule->function);
-      add_pattern(set, ctx, root, &s);
+      add_pattern(set, ctx, root, s);
     }
+}
+
+static MlirLogicalResult run(MlirxPass pass, MlirOperation op, void *state) {
+  (void)state;
+  struct decompose_selection s = {pass, mlirxPassGetListSize(pass, 0)};
+  MlirRewritePatternSet set = mlirRewritePatternSetCreate(mlirOperationGetContext(op));
+  decompose_add_patterns(set, mlirOperationGetContext(op), &s);
   MlirFrozenRewritePatternSet frozen = mlirFreezeRewritePattern(set);
   MlirGreedyRewriteDriverConfig config = mlirGreedyRewriteDriverConfigCreate();
   MlirLogicalResult ok = mlirApplyPatternsAndFoldGreedilyWithOp(op, frozen, config);

@@ -25,6 +25,14 @@ typedef struct decompose_rule {
 extern const decompose_rule decompose_rules_contrib[], decompose_rules_attention[], decompose_rules_quantized[],
     decompose_rules_standard[];
 
+// Which rules run, and the pass that counts their hits.
+struct decompose_selection {
+  MlirxPass pass;
+  intptr_t num_targets; // of the pass's option 0, a list of operators' names; 0: all outside the standard
+};
+// `s` lives until the set has been applied.
+void decompose_add_patterns(MlirRewritePatternSet set, MlirContext ctx, struct decompose_selection *s);
+
 // --- values; `elem` types are MLIR element types
 static inline MlirValue in(const composite *c, int i) { return onnx_operand_or_null(c->op, i); }
 static inline bool has(const composite *c, int i) { return !mlirValueIsNull(in(c, i)); }

@@ -8,6 +8,7 @@
 // obeys.
 #define ONYX_INIT "onyx.init"
 
+extern const MlirxPassDescriptor onnx_cse_node_name_pass, onnx_hybrid_transform_pass;
 extern const MlirxPassDescriptor onnx_set_dims_pass, onnx_make_dynamic_pass;
 extern const MlirxPassDescriptor onnx_dim_analysis_pass, onnx_remove_same_dim_pass, onnx_simplify_shape_pass;
 extern const MlirxPassDescriptor onnx_hoist_constants_pass, onnx_shape_inference_pass, onnx_constprop_pass, onnx_decompose_pass,
