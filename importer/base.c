@@ -68,7 +68,9 @@ str str_copy(import *im, const void *bytes, size_t count) {
   return (str){p, count};
 }
 
-str str_of(const char *text) { return (str){text, strlen(text)}; }
+str str_of(const char *text) {
+  return (str){text, strlen(text)};
+}
 
 str str_format(import *im, const char *format, ...) {
   va_list args, again;
@@ -90,8 +92,12 @@ char *str_put(char *to, str s) {
   return to + s.n;
 }
 
-bool str_eq(str a, str b) { return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0); }
-bool str_is(str a, const char *text) { return str_eq(a, str_of(text)); }
+bool str_eq(str a, str b) {
+  return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+bool str_is(str a, const char *text) {
+  return str_eq(a, str_of(text));
+}
 
 const char *str_show(import *im, str s) {
   enum { LONGEST = 120 };

@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-  CALLS_MAX = 64,        // nested calls of local functions
-  NODES_MAX = 500000,    // that functions may expand to
+  CALLS_MAX = 64,     // nested calls of local functions
+  NODES_MAX = 500000, // that functions may expand to
 };
 
 // Attributes of a call, for the references in the function's body.
@@ -27,8 +27,8 @@ typedef struct call {
 } call;
 
 typedef struct scope {
-  map values;   // of this graph or function body
-  map declared; // what value_info says, name to Onnx__TypeProto
+  map values;          // of this graph or function body
+  map declared;        // what value_info says, name to Onnx__TypeProto
   struct scope *outer; // NULL for a function body: it sees nothing of its caller
   graph *into;
   const call *call;
@@ -128,21 +128,21 @@ static onyx_attr_kind kind_of(const Onnx__AttributeProto *p) {
   if (p->has_type && p->type != 0)
     return (onyx_attr_kind)p->type;
   // Files older than the type field say it by what is there.
-  return p->has_f             ? ONYX_ATTR_FLOAT
-         : p->has_i           ? ONYX_ATTR_INT
-         : p->has_s           ? ONYX_ATTR_STRING
-         : p->t               ? ONYX_ATTR_TENSOR
-         : p->g               ? ONYX_ATTR_GRAPH
-         : p->n_floats        ? ONYX_ATTR_FLOATS
-         : p->n_ints          ? ONYX_ATTR_INTS
-         : p->n_strings       ? ONYX_ATTR_STRINGS
-         : p->n_tensors       ? ONYX_ATTR_TENSORS
-         : p->n_graphs        ? ONYX_ATTR_GRAPHS
-         : p->sparse_tensor   ? ONYX_ATTR_SPARSE_TENSOR
+  return p->has_f              ? ONYX_ATTR_FLOAT
+         : p->has_i            ? ONYX_ATTR_INT
+         : p->has_s            ? ONYX_ATTR_STRING
+         : p->t                ? ONYX_ATTR_TENSOR
+         : p->g                ? ONYX_ATTR_GRAPH
+         : p->n_floats         ? ONYX_ATTR_FLOATS
+         : p->n_ints           ? ONYX_ATTR_INTS
+         : p->n_strings        ? ONYX_ATTR_STRINGS
+         : p->n_tensors        ? ONYX_ATTR_TENSORS
+         : p->n_graphs         ? ONYX_ATTR_GRAPHS
+         : p->sparse_tensor    ? ONYX_ATTR_SPARSE_TENSOR
          : p->n_sparse_tensors ? ONYX_ATTR_SPARSE_TENSORS
-         : p->tp              ? ONYX_ATTR_TYPE_PROTO
-         : p->n_type_protos   ? ONYX_ATTR_TYPE_PROTOS
-                              : ONYX_ATTR_INTS;
+         : p->tp               ? ONYX_ATTR_TYPE_PROTO
+         : p->n_type_protos    ? ONYX_ATTR_TYPE_PROTOS
+                               : ONYX_ATTR_INTS;
 }
 
 static int list_count(builder *b, const node *n, size_t count) {
@@ -179,9 +179,11 @@ static void read_types(builder *b, attr *a, const Onnx__AttributeProto *p) {
   size_t count = a->kind == ONYX_ATTR_TYPE_PROTO ? p->tp != NULL : p->n_type_protos;
   const type **types = NEW_ARRAY(b->im, const type *, count + 1);
   for (size_t i = 0; i < count; i++) {
-    types[i] = type_read(b->im, a->kind == ONYX_ATTR_TYPE_PROTO ? p->tp : p->type_protos[i], a->name);
+    types[i] =
+        type_read(b->im, a->kind == ONYX_ATTR_TYPE_PROTO ? p->tp : p->type_protos[i], a->name);
     if (!types[i])
-      import_fail(b->im, "attribute '%s': a type without an element type", str_show(b->im, a->name));
+      import_fail(b->im, "attribute '%s': a type without an element type",
+                  str_show(b->im, a->name));
   }
   a->types = types;
   a->count = (int)count;
@@ -361,7 +363,9 @@ static const type *with_declared_rank(builder *b, const type *t, const type *dec
 // those past num_types) are as declared.
 static graph *build_subgraph(builder *b, scope *outer, const node *n, const Onnx__GraphProto *p,
                              int num_types, const type *const *in_types) {
-  scope s = {.outer = outer, .call = outer->call, .opsets = outer->opsets,
+  scope s = {.outer = outer,
+             .call = outer->call,
+             .opsets = outer->opsets,
              .num_opsets = outer->num_opsets};
   graph *g = s.into = NEW(b->im, graph);
   g->name = str_read(p->name);
@@ -707,8 +711,8 @@ static bool keep_call(builder *b, scope *s, const Onnx__FunctionProto *f, const 
 // Puts a function's body in place of the call.
 static void expand_call(builder *b, scope *s, const Onnx__FunctionProto *f, const node *n,
                         const Onnx__NodeProto *p) {
-  call c = {.function = f, .name = n->name, .depth = s->call ? s->call->depth + 1 : 1,
-            .outer = s->call};
+  call c = {
+      .function = f, .name = n->name, .depth = s->call ? s->call->depth + 1 : 1, .outer = s->call};
   for (const call *outer = s->call; outer; outer = outer->outer)
     if (outer->function == f)
       node_fail(b->im, n, "the function calls itself");

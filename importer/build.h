@@ -13,7 +13,7 @@ typedef struct model {
   graph *main;
   int num_opsets;
   const opset_import *opsets;
-  int num_nodes; // of the newest version, in all graphs
+  int num_nodes;     // of the newest version, in all graphs
   graph **functions; // that --keep-functions keeps, each after those it calls
   int num_functions;
 } model;

@@ -13,8 +13,8 @@
 static void decode(import *im) {
   if (im->model->size == 0)
     import_fail(im, "the file is empty");
-  im->proto = wire_decode(im, &onnx__model_proto__descriptor, im->model->map, im->model->size,
-                          "the model");
+  im->proto =
+      wire_decode(im, &onnx__model_proto__descriptor, im->model->map, im->model->size, "the model");
   const Onnx__ModelProto *p = im->proto;
   // Any bytes may happen to decode; a model has a version and a graph.
   if (!p->has_ir_version && !p->graph)
@@ -63,8 +63,12 @@ int onyx_import_bytes(const void *bytes, size_t size, char *message) {
   import *im = calloc(1, sizeof *im);
   if (!im)
     return 1;
-  im->options = (import_options){.input = "-", .inline_elements = 64, .entry = "main_graph",
-                                 .batch = -1, .quiet = true, .docs = true};
+  im->options = (import_options){.input = "-",
+                                 .inline_elements = 64,
+                                 .entry = "main_graph",
+                                 .batch = -1,
+                                 .quiet = true,
+                                 .docs = true};
   int failed = setjmp(im->way_out);
   if (!failed) {
     source_use_bytes(im, bytes, size);

@@ -168,7 +168,8 @@ static const type *rule_zip_map(import *im, const node *n, int r) {
   (void)r;
   type *t = NEW(im, type);
   bool strings = names_strings(n, "classlabels_strings");
-  *t = (type){.kind = ONYX_TYPE_MAP, .key = strings ? ONYX_STRING : ONYX_I64,
+  *t = (type){.kind = ONYX_TYPE_MAP,
+              .key = strings ? ONYX_STRING : ONYX_I64,
               .of = type_tensor(im, ONYX_F32)};
   return type_wrap(im, ONYX_TYPE_SEQ, t);
 }
@@ -222,7 +223,8 @@ typedef struct rule {
   rule_fn *apply;
 } rule;
 
-static const rule rules[] = { // sorted by name
+static const rule rules[] = {
+    // sorted by name
     {"Adagrad", rule_optimizer},
     {"Adam", rule_optimizer},
     {"Bernoulli", rule_dtype_like},

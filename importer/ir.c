@@ -102,8 +102,8 @@ onyx_elem value_elem(const value *v) {
 
 node *node_new(import *im, str name, const char *op, int num_in, int num_out) {
   node *n = NEW(im, node);
-  *n = (node){.name = name, .domain = str_of(""), .op = str_of(op), .num_in = num_in,
-              .num_out = num_out};
+  *n = (node){
+      .name = name, .domain = str_of(""), .op = str_of(op), .num_in = num_in, .num_out = num_out};
   n->in = NEW_ARRAY(im, value *, (size_t)num_in + 1);
   n->out = NEW_ARRAY(im, value *, (size_t)num_out + 1);
   n->declared = NEW_ARRAY(im, const type *, (size_t)num_out + 1);
@@ -120,8 +120,12 @@ void node_set_inputs(import *im, node *n, int count, value *const *in) {
   n->num_in = count;
 }
 
-value *node_in(const node *n, int i) { return i < n->num_in ? n->in[i] : NULL; }
-bool node_has_out(const node *n, int i) { return i < n->num_out && n->out[i]; }
+value *node_in(const node *n, int i) {
+  return i < n->num_in ? n->in[i] : NULL;
+}
+bool node_has_out(const node *n, int i) {
+  return i < n->num_out && n->out[i];
+}
 
 void graph_append(graph *g, node *n) {
   n->next = NULL;
@@ -144,7 +148,9 @@ static attr *find(const node *n, const char *name) {
   return NULL;
 }
 
-const attr *attr_find(const node *n, const char *name) { return find(n, name); }
+const attr *attr_find(const node *n, const char *name) {
+  return find(n, name);
+}
 
 int64_t attr_int(const node *n, const char *name, int64_t fallback) {
   const attr *a = find(n, name);
@@ -216,8 +222,12 @@ tensor *tensor_new(import *im, onyx_elem elem, int rank, const int64_t *dims, co
     count = checked_mul(im, count, (uint64_t)dims[i], "the number of elements of a tensor");
   }
   uint64_t bits = checked_mul(im, count, (uint64_t)onyx_elem_bits(elem), "the size of a tensor");
-  *t = (tensor){.elem = elem, .rank = rank, .dims = copy, .count = count,
-                .size = bits / 8 + (bits % 8 != 0), .bytes = bytes};
+  *t = (tensor){.elem = elem,
+                .rank = rank,
+                .dims = copy,
+                .count = count,
+                .size = bits / 8 + (bits % 8 != 0),
+                .bytes = bytes};
   return t;
 }
 
@@ -228,7 +238,8 @@ const type *tensor_type(import *im, const tensor *t) {
 int64_t tensor_int(const tensor *t, uint64_t i) {
   int width = onyx_elem_bits(t->elem);
   if (width < 8) {
-    unsigned v = t->bytes[i * (unsigned)width / 8] >> (i * (unsigned)width % 8) & ((1u << width) - 1);
+    unsigned v =
+        t->bytes[i * (unsigned)width / 8] >> (i * (unsigned)width % 8) & ((1u << width) - 1);
     bool negative = onyx_elem_is_signed(t->elem) && v >> (width - 1);
     return negative ? (int64_t)v - (1 << width) : (int64_t)v;
   }

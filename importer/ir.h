@@ -15,10 +15,10 @@ typedef struct dim {
 
 typedef struct type {
   onyx_type_kind kind;
-  onyx_elem elem;        // of a tensor; UNDEFINED when not known
-  onyx_elem key;         // of a map
+  onyx_elem elem; // of a tensor; UNDEFINED when not known
+  onyx_elem key;  // of a map
   bool ranked;
-  bool sparse;           // of a graph input that the model calls a sparse tensor
+  bool sparse; // of a graph input that the model calls a sparse tensor
   int rank;
   const dim *dims;
   const struct type *of; // of a sequence or optional; of a map, the value
@@ -39,29 +39,29 @@ typedef struct tensor {
 } tensor;
 
 typedef struct value {
-  str name;            // the model's, may be empty
-  const type *type;    // NULL until known
-  const type *hint;    // what value_info says of it, or NULL; its rank guides upgrades
-  const tensor *data;  // of a constant
-  struct node *def;    // NULL for arguments and initializers
+  str name;           // the model's, may be empty
+  const type *type;   // NULL until known
+  const type *hint;   // what value_info says of it, or NULL; its rank guides upgrades
+  const tensor *data; // of a constant
+  struct node *def;   // NULL for arguments and initializers
   bool used;
-  bool needed;         // by the outputs of a part (specialize.c)
+  bool needed; // by the outputs of a part (specialize.c)
   bool printed_argument;
-  int id;              // number in the text, -1 before
-  int result;          // index among def's results
+  int id;     // number in the text, -1 before
+  int result; // index among def's results
 } value;
 
 typedef struct attr {
   str name;
   onyx_attr_kind kind;
-  int count;                     // of a list
+  int count; // of a list
   int64_t i;
   float f;
   str s;
   const int64_t *ints;
   const float *floats;
   const str *strings;
-  const tensor *const *tensors;  // also of a single tensor
+  const tensor *const *tensors; // also of a single tensor
   struct graph *const *graphs;
   const type *const *types;
 } attr;
@@ -71,12 +71,12 @@ typedef struct node {
   int opset;              // version of the domain under which it is written
   const onyx_schema *row; // in force; NULL when the table has no such operator
   int num_in, num_out, num_attrs;
-  value **in;             // NULL entries: absent
+  value **in; // NULL entries: absent
   value **out;
   attr *attrs;
-  const type **declared;  // what the model says of each result, entries may be NULL
-  str callee;             // of a call of a function that is kept: its symbol
-  bool helper;            // made by an upgrade beside the node it is named after
+  const type **declared; // what the model says of each result, entries may be NULL
+  str callee;            // of a call of a function that is kept: its symbol
+  bool helper;           // made by an upgrade beside the node it is named after
   struct node *next;
 } node;
 
@@ -86,20 +86,20 @@ typedef struct graph {
   value **in, **out;
   const type **out_types; // as declared, entries may be NULL
   node *first, *last;
-  value **constants;      // initializers that are used, in order of first use
+  value **constants; // initializers that are used, in order of first use
   int num_constants, room_constants;
   struct graph *outer;
-  str symbol;             // of a function that is kept
+  str symbol; // of a function that is kept
 } graph;
 
 // Types.
-const type *type_tensor(import *im, onyx_elem elem);                     // unranked
+const type *type_tensor(import *im, onyx_elem elem); // unranked
 const type *type_ranked(import *im, onyx_elem elem, int rank, const int64_t *dims);
-const type *type_of_schema(import *im, int schema_type);                 // row of onyx_schema_types
-const type *type_wrap(import *im, onyx_type_kind kind, const type *of);  // seq or optional
-bool type_same_kind(const type *a, const type *b);  // all but shapes
-int type_schema_index(const type *t);               // row of onyx_schema_types, -1 when none
-const char *type_show(import *im, const type *t);   // the standard's text, for messages
+const type *type_of_schema(import *im, int schema_type);                // row of onyx_schema_types
+const type *type_wrap(import *im, onyx_type_kind kind, const type *of); // seq or optional
+bool type_same_kind(const type *a, const type *b);                      // all but shapes
+int type_schema_index(const type *t);             // row of onyx_schema_types, -1 when none
+const char *type_show(import *im, const type *t); // the standard's text, for messages
 
 // Values and nodes.
 value *value_new(import *im, str name, const type *t);

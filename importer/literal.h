@@ -4,10 +4,10 @@
 
 #include "importer/ir.h"
 
-void literal_string(FILE *out, str s);      // quoted, any byte
-void literal_string_body(FILE *out, str s); // the same without quotes
-void literal_key(FILE *out, str s);         // an attribute's or symbol's name, quoted if need be
-void literal_f32(FILE *out, float f);       // without its type; hexadecimal for NaN and infinity
+void literal_string(FILE *out, str s);       // quoted, any byte
+void literal_string_body(FILE *out, str s);  // the same without quotes
+void literal_key(FILE *out, str s);          // an attribute's or symbol's name, quoted if need be
+void literal_f32(FILE *out, float f);        // without its type; hexadecimal for NaN and infinity
 void literal_type(FILE *out, const type *t); // `none` for NULL
 void literal_tensor_type(FILE *out, const tensor *t);
 // Bytes in hexadecimal, without quotes.

@@ -27,7 +27,21 @@ static const char usage[] =
     "  --version             the version\n"
     "exit codes: 0 done, 1 the model cannot be imported, 2 wrong usage\n";
 
-enum { INLINE_ELEMENTS = 256, WEIGHTS, USE_VALUE_INFO, ENTRY, DOCS, STATS, VERSION, DIM, SHAPE, BATCH, INPUTS, OUTPUTS, KEEP_FUNCTIONS };
+enum {
+  INLINE_ELEMENTS = 256,
+  WEIGHTS,
+  USE_VALUE_INFO,
+  ENTRY,
+  DOCS,
+  STATS,
+  VERSION,
+  DIM,
+  SHAPE,
+  BATCH,
+  INPUTS,
+  OUTPUTS,
+  KEEP_FUNCTIONS
+};
 
 static const struct option long_options[] = {
     {"inline-elements", required_argument, NULL, INLINE_ELEMENTS},

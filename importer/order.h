@@ -5,8 +5,8 @@
 #include "importer/base.h"
 #include "onnx.pb-c.h"
 
-// Indices of the nodes such that each comes after those whose results it uses, in its subgraphs too,
-// and otherwise as they stand. Ends the import on a cycle.
+// Indices of the nodes such that each comes after those whose results it uses, in its subgraphs
+// too, and otherwise as they stand. Ends the import on a cycle.
 const size_t *order_nodes(import *im, size_t count, Onnx__NodeProto *const *nodes);
 
 #endif

@@ -152,7 +152,8 @@ weights_file *source_external(import *im, str location, str owner) {
   if (!realpath(path.p, real))
     import_fail(im, "initializer '%s': external data at '%s': %s", who, shown, strerror(errno));
   if (!inside(im->model_dir, real))
-    import_fail(im, "initializer '%s': external data at '%s' leaves the model's folder", who, shown);
+    import_fail(im, "initializer '%s': external data at '%s' leaves the model's folder", who,
+                shown);
   str key = str_copy(im, real, strlen(real));
   weights_file *file = map_get(&im->files_by_path, key);
   if (file)
@@ -213,7 +214,9 @@ void output_open(import *im) {
   im->out = open_temp(im, str_of(path), &im->out_temp);
 }
 
-bool output_can_spill(const import *im) { return im->out_temp.n != 0; }
+bool output_can_spill(const import *im) {
+  return im->out_temp.n != 0;
+}
 
 void output_spill(import *im, tensor *t) {
   static const char zeros[64];

@@ -132,7 +132,9 @@ const type *specialize_input(import *im, str name, const type *t) {
   return changed;
 }
 
-bool specialize_changed_shapes(const import *im) { return im->shapes_changed; }
+bool specialize_changed_shapes(const import *im) {
+  return im->shapes_changed;
+}
 
 // The part between inputs and outputs.
 

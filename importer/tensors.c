@@ -11,7 +11,9 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "ONNX's bytes are litt
 enum { RAW_DATA = 9 };
 static const uint64_t DENSE_MAX = (uint64_t)1 << 31; // of a sparse tensor made dense
 
-str str_read(ProtobufCBinaryData data) { return (str){(const char *)data.data, data.len}; }
+str str_read(ProtobufCBinaryData data) {
+  return (str){(const char *)data.data, data.len};
+}
 
 onyx_elem elem_read(import *im, int64_t number, str owner) {
   if (number <= 0 || number >= ONYX_ELEM_COUNT)
@@ -110,8 +112,8 @@ static void read_external(import *im, const Onnx__TensorProto *p, tensor *t, str
 
 // A payload that wire.c left in the file.
 static void read_in_place(import *im, const Onnx__TensorProto *p, tensor *t, str owner) {
-  if (p->onyx_field != RAW_DATA && strcmp(find_typed(p, t->elem).field,
-                                          p->onyx_field == 4 ? "float_data" : "double_data") != 0)
+  if (p->onyx_field != RAW_DATA &&
+      strcmp(find_typed(p, t->elem).field, p->onyx_field == 4 ? "float_data" : "double_data") != 0)
     import_fail(im, "'%s': its type does not go with its data", str_show(im, owner));
   if (p->onyx_length != t->size)
     import_fail(im, "'%s': the data has %llu bytes, its type takes %llu", str_show(im, owner),
@@ -156,7 +158,8 @@ const tensor *tensor_read_sparse(import *im, const Onnx__SparseTensorProto *p, s
   if (!p->values || !p->indices)
     import_fail(im, "'%s': a sparse tensor without values or indices", str_show(im, owner));
   const char *who = str_show(im, owner);
-  const tensor *values = tensor_read(im, p->values, owner), *at = tensor_read(im, p->indices, owner);
+  const tensor *values = tensor_read(im, p->values, owner),
+               *at = tensor_read(im, p->indices, owner);
   check_dims(im, p->n_dims, p->dims, owner);
   tensor *t = tensor_new(im, values->elem, (int)p->n_dims, p->dims, NULL);
   bool linear = at->rank == 1;
@@ -198,7 +201,8 @@ static void read_shape(import *im, type *t, const Onnx__TensorShapeProto *shape,
     if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= -1)
       dims[i].size = d->dim_value;
     else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE)
-      import_fail(im, "'%s': dimension %zu is %lld", str_show(im, owner), i, (long long)d->dim_value);
+      import_fail(im, "'%s': dimension %zu is %lld", str_show(im, owner), i,
+                  (long long)d->dim_value);
     else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM)
       dims[i] = (dim){specialize_param(im, str_read(d->dim_param)), str_read(d->dim_param)};
   }
@@ -222,12 +226,12 @@ const type *type_read(import *im, const Onnx__TypeProto *p, str owner) {
   case ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE:
     if (!p->tensor_type->has_elem_type || p->tensor_type->elem_type == 0)
       return NULL;
-    *t = (type){.kind = ONYX_TYPE_TENSOR,
-                .elem = elem_read(im, p->tensor_type->elem_type, owner)};
+    *t = (type){.kind = ONYX_TYPE_TENSOR, .elem = elem_read(im, p->tensor_type->elem_type, owner)};
     read_shape(im, t, p->tensor_type->shape, owner);
     return t;
   case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE:
-    *t = (type){.kind = ONYX_TYPE_TENSOR, .sparse = true,
+    *t = (type){.kind = ONYX_TYPE_TENSOR,
+                .sparse = true,
                 .elem = elem_read(im, p->sparse_tensor_type->elem_type, owner)};
     read_shape(im, t, p->sparse_tensor_type->shape, owner);
     return t;
@@ -238,7 +242,8 @@ const type *type_read(import *im, const Onnx__TypeProto *p, str owner) {
     *t = (type){.kind = ONYX_TYPE_OPT, .of = read_inner(im, p->optional_type->elem_type, owner)};
     return t;
   case ONNX__TYPE_PROTO__VALUE_MAP_TYPE:
-    *t = (type){.kind = ONYX_TYPE_MAP, .key = elem_read(im, p->map_type->key_type, owner),
+    *t = (type){.kind = ONYX_TYPE_MAP,
+                .key = elem_read(im, p->map_type->key_type, owner),
                 .of = read_inner(im, p->map_type->value_type, owner)};
     return t;
   case ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE:

@@ -8,8 +8,8 @@ enum { VARINT = 0, FIXED64 = 1, LENGTH = 2, FIXED32 = 5 };
 enum { RAW_DATA = 9, FLOAT_DATA = 4, DOUBLE_DATA = 10 };
 enum { OWN_OFFSET = 536870001, OWN_LENGTH, OWN_FIELD, OWN_FIRST = OWN_OFFSET };
 enum {
-  DEPTH_MAX = 256,  // nested messages; a subgraph is three of them
-  TYPED_RUN = 256,  // shorter runs of float_data go through protobuf-c
+  DEPTH_MAX = 256, // nested messages; a subgraph is three of them
+  TYPED_RUN = 256, // shorter runs of float_data go through protobuf-c
 };
 // What decoding may take: far above any real graph, far below what an empty message of two bytes,
 // repeated, could ask for.
@@ -19,8 +19,8 @@ typedef struct walk {
   import *im;
   const unsigned char *bytes;
   const char *what;
-  uint64_t memory;    // that protobuf-c will take
-  uint64_t *sizes;    // of the compacted messages, in the order of the walk
+  uint64_t memory; // that protobuf-c will take
+  uint64_t *sizes; // of the compacted messages, in the order of the walk
   size_t num_sizes, room_sizes;
   unsigned char *out; // the compacted bytes, in the second walk
 } walk;
@@ -253,7 +253,9 @@ static void compact(walk *w, const ProtobufCMessageDescriptor *kind, uint64_t at
   }
 }
 
-static void *alloc_in_arena(void *im, size_t size) { return import_alloc(im, 1, size); }
+static void *alloc_in_arena(void *im, size_t size) {
+  return import_alloc(im, 1, size);
+}
 static void leave_to_arena(void *im, void *pointer) {
   (void)im;
   (void)pointer;

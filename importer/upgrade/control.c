@@ -2,8 +2,8 @@
 #include "importer/infer.h"
 #include "importer/upgrade/upgrade.h"
 
-// All operands had a batch dimension in front, and the body ran for each sample. That is a scan over
-// the batch, without a state, whose body is the scan over the sequence.
+// All operands had a batch dimension in front, and the body ran for each sample. That is a scan
+// over the batch, without a state, whose body is the scan over the sequence.
 static void scan_batch(upgrader *u, node *n) {
   if (node_in(n, 0))
     up_fail(u, n, "sequence_lens has no counterpart since version 9");

@@ -97,8 +97,8 @@ static void clip(upgrader *u, node *n) {
 // Cast-1 names the type: "FLOAT", "INT64".
 static void cast_name(upgrader *u, node *n) {
   static const char *const names[ONYX_ELEM_COUNT] = {
-      "UNDEFINED", "FLOAT",  "UINT8", "INT8",    "UINT16", "INT16",  "INT32",     "INT64",
-      "STRING",    "BOOL",   "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128"};
+      "UNDEFINED", "FLOAT", "UINT8",   "INT8",   "UINT16", "INT16",  "INT32",     "INT64",
+      "STRING",    "BOOL",  "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128"};
   str to = attr_str(n, "to", "");
   for (int i = 1; i < ONYX_ELEM_COUNT && names[i]; i++)
     if (str_is(to, names[i])) {
@@ -119,22 +119,38 @@ static void selu(upgrader *u, node *n) {
 
 // Steps of one operator stand together, oldest first.
 static const upgrade_step steps[] = {
-    {"Abs", 1, drop_consumed},         {"Add", 6, broadcast_axis},
-    {"And", 1, broadcast_axis},        {"Cast", 1, cast_name},
-    {"Ceil", 1, drop_consumed},        {"Clip", 6, clip},
-    {"Div", 6, broadcast_axis},        {"Elu", 1, drop_consumed},
-    {"Equal", 1, broadcast_axis},      {"Exp", 1, drop_consumed},
-    {"Floor", 1, drop_consumed},       {"Greater", 1, broadcast_axis},
-    {"HardSigmoid", 1, drop_consumed}, {"LeakyRelu", 1, drop_consumed},
-    {"Less", 1, broadcast_axis},       {"Log", 1, drop_consumed},
-    {"Max", 1, drop_consumed},         {"Mean", 1, drop_consumed},
-    {"Min", 1, drop_consumed},         {"Mul", 6, broadcast_axis},
-    {"Neg", 1, drop_consumed},         {"Or", 1, broadcast_axis},
-    {"PRelu", 6, prelu},               {"Pow", 1, broadcast_axis},
-    {"Reciprocal", 1, drop_consumed},  {"Relu", 1, drop_consumed},
-    {"Selu", 1, selu},                 {"Sigmoid", 1, drop_consumed},
-    {"Sqrt", 1, drop_consumed},        {"Sub", 6, broadcast_axis},
-    {"Sum", 1, drop_consumed},         {"Tanh", 1, drop_consumed},
+    {"Abs", 1, drop_consumed},
+    {"Add", 6, broadcast_axis},
+    {"And", 1, broadcast_axis},
+    {"Cast", 1, cast_name},
+    {"Ceil", 1, drop_consumed},
+    {"Clip", 6, clip},
+    {"Div", 6, broadcast_axis},
+    {"Elu", 1, drop_consumed},
+    {"Equal", 1, broadcast_axis},
+    {"Exp", 1, drop_consumed},
+    {"Floor", 1, drop_consumed},
+    {"Greater", 1, broadcast_axis},
+    {"HardSigmoid", 1, drop_consumed},
+    {"LeakyRelu", 1, drop_consumed},
+    {"Less", 1, broadcast_axis},
+    {"Log", 1, drop_consumed},
+    {"Max", 1, drop_consumed},
+    {"Mean", 1, drop_consumed},
+    {"Min", 1, drop_consumed},
+    {"Mul", 6, broadcast_axis},
+    {"Neg", 1, drop_consumed},
+    {"Or", 1, broadcast_axis},
+    {"PRelu", 6, prelu},
+    {"Pow", 1, broadcast_axis},
+    {"Reciprocal", 1, drop_consumed},
+    {"Relu", 1, drop_consumed},
+    {"Selu", 1, selu},
+    {"Sigmoid", 1, drop_consumed},
+    {"Sqrt", 1, drop_consumed},
+    {"Sub", 6, broadcast_axis},
+    {"Sum", 1, drop_consumed},
+    {"Tanh", 1, drop_consumed},
     {"Xor", 1, broadcast_axis},
 };
 const upgrade_family upgrade_elementwise = {steps, sizeof steps / sizeof *steps};

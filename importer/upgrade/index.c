@@ -17,7 +17,9 @@ static void scatter(upgrader *u, node *n) {
 static void grid_sample(upgrader *u, node *n) {
   str mode = attr_str(n, "mode", "bilinear");
   attr_set_str(u->im, n, "mode",
-               str_is(mode, "bilinear") ? "linear" : str_is(mode, "bicubic") ? "cubic" : mode.p);
+               str_is(mode, "bilinear")  ? "linear"
+               : str_is(mode, "bicubic") ? "cubic"
+                                         : mode.p);
 }
 
 // RoiAlign-10 has no shift of half a pixel, 16 has one by default.

@@ -1,8 +1,8 @@
 // Normalisations and Dropout.
 #include "importer/upgrade/upgrade.h"
 
-// Statistics for each activation, not for each channel (spatial = 0, before version 9): scale, bias,
-// mean and variance have the shape of one sample and broadcast against the batch.
+// Statistics for each activation, not for each channel (spatial = 0, before version 9): scale,
+// bias, mean and variance have the shape of one sample and broadcast against the batch.
 static void per_activation(upgrader *u, node *n) {
   value *x = n->in[0];
   onyx_elem elem = value_elem(x);

@@ -10,10 +10,10 @@ static void axes_to_operand(upgrader *u, node *n) {
 }
 
 static const upgrade_step steps[] = {
-    {"ReduceL1", 13, axes_to_operand},        {"ReduceL2", 13, axes_to_operand},
-    {"ReduceLogSum", 13, axes_to_operand},    {"ReduceLogSumExp", 13, axes_to_operand},
-    {"ReduceMax", 13, axes_to_operand},       {"ReduceMean", 13, axes_to_operand},
-    {"ReduceMin", 13, axes_to_operand},       {"ReduceProd", 13, axes_to_operand},
-    {"ReduceSum", 11, axes_to_operand},       {"ReduceSumSquare", 13, axes_to_operand},
+    {"ReduceL1", 13, axes_to_operand},     {"ReduceL2", 13, axes_to_operand},
+    {"ReduceLogSum", 13, axes_to_operand}, {"ReduceLogSumExp", 13, axes_to_operand},
+    {"ReduceMax", 13, axes_to_operand},    {"ReduceMean", 13, axes_to_operand},
+    {"ReduceMin", 13, axes_to_operand},    {"ReduceProd", 13, axes_to_operand},
+    {"ReduceSum", 11, axes_to_operand},    {"ReduceSumSquare", 13, axes_to_operand},
 };
 const upgrade_family upgrade_reduce = {steps, sizeof steps / sizeof *steps};

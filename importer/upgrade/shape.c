@@ -2,7 +2,9 @@
 #include "importer/upgrade/upgrade.h"
 
 // Squeeze and Unsqueeze to 11.
-static void axes(upgrader *u, node *n) { up_ints_to_operand(u, n, "axes", 1); }
+static void axes(upgrader *u, node *n) {
+  up_ints_to_operand(u, n, "axes", 1);
+}
 
 // Reshape-1.
 static void reshape(upgrader *u, node *n) {
@@ -26,7 +28,9 @@ static void split_first(upgrader *u, node *n) {
 }
 
 // Split-11: lengths become an operand.
-static void split_attr(upgrader *u, node *n) { up_ints_to_operand(u, n, "split", 1); }
+static void split_attr(upgrader *u, node *n) {
+  up_ints_to_operand(u, n, "split", 1);
+}
 
 // Split-13 splits evenly without lengths; since 18 the number of parts is said.
 static void split_parts(upgrader *u, node *n) {
@@ -86,16 +90,9 @@ static void tile(upgrader *u, node *n) {
 
 // Steps of one operator stand together, oldest first.
 static const upgrade_step steps[] = {
-    {"Concat", 1, concat},
-    {"Pad", 1, pad_name},
-    {"Pad", 2, pad_operands},
-    {"Reshape", 1, reshape},
-    {"Slice", 1, slice},
-    {"Split", 1, split_first},
-    {"Split", 11, split_attr},
-    {"Split", 13, split_parts},
-    {"Squeeze", 11, axes},
-    {"Tile", 1, tile},
-    {"Unsqueeze", 11, axes},
+    {"Concat", 1, concat},     {"Pad", 1, pad_name},       {"Pad", 2, pad_operands},
+    {"Reshape", 1, reshape},   {"Slice", 1, slice},        {"Split", 1, split_first},
+    {"Split", 11, split_attr}, {"Split", 13, split_parts}, {"Squeeze", 11, axes},
+    {"Tile", 1, tile},         {"Unsqueeze", 11, axes},
 };
 const upgrade_family upgrade_shape = {steps, sizeof steps / sizeof *steps};

@@ -1,5 +1,5 @@
-// Softmax, LogSoftmax, Hardmax before 13: the operand is flattened to a matrix at `axis` (default 1)
-// and the operator works on its rows.
+// Softmax, LogSoftmax, Hardmax before 13: the operand is flattened to a matrix at `axis` (default
+// 1) and the operator works on its rows.
 #include "importer/upgrade/upgrade.h"
 
 static void over_last_axis(upgrader *u, node *n, int64_t axis) {

@@ -50,7 +50,9 @@ typedef struct ensemble {
   int num_roots, room_roots;
 } ensemble;
 
-static _Noreturn void bad(const ensemble *e, const char *why) { up_fail(e->u, e->n, why); }
+static _Noreturn void bad(const ensemble *e, const char *why) {
+  up_fail(e->u, e->n, why);
+}
 
 static int push(ensemble *e, lists *l, int num_lists) {
   import *im = e->u->im;
@@ -203,9 +205,12 @@ static void read_nodes(ensemble *e, map *by_pair) {
     bad(e, "lacks attribute 'nodes_modes'");
   e->nodes = NEW_ARRAY(e->u->im, old_node, (size_t)count);
   for (int i = 0; i < count; i++) {
-    e->nodes[i] = (old_node){.tree = trees->ints[i], .id = ids->ints[i],
+    e->nodes[i] = (old_node){.tree = trees->ints[i],
+                             .id = ids->ints[i],
                              .mode = mode_number(e, modes->strings[i]),
-                             .feature = features->ints[i], .split = splits[i], .first_weight = -1,
+                             .feature = features->ints[i],
+                             .split = splits[i],
+                             .first_weight = -1,
                              .missing_true = missing ? missing->ints[i] != 0 : 0};
     str key = pair_key(e, trees->ints[i], ids->ints[i]);
     if (map_get(by_pair, key))
@@ -577,7 +582,8 @@ static void classifier(upgrader *u, node *n) {
   node *old = NEW(u->im, node);
   *old = *n; // its attributes are read while n becomes something else
   ensemble e = begin(u, old);
-  const attr *strings = attr_find(n, "classlabels_strings"), *ints = attr_find(n, "classlabels_int64s");
+  const attr *strings = attr_find(n, "classlabels_strings"),
+             *ints = attr_find(n, "classlabels_int64s");
   int64_t classes = strings && strings->count ? strings->count : ints ? ints->count : 0;
   if (classes == 0)
     bad(&e, "has no class labels");

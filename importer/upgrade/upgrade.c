@@ -93,7 +93,9 @@ value *up_ints(upgrader *u, const node *origin, int count, const int64_t *v) {
   return up_constant(u, origin, tensor_new(u->im, ONYX_I64, 1, dims, copy));
 }
 
-value *up_int(upgrader *u, const node *origin, int64_t v) { return up_ints(u, origin, 1, &v); }
+value *up_int(upgrader *u, const node *origin, int64_t v) {
+  return up_ints(u, origin, 1, &v);
+}
 
 value *up_floats(upgrader *u, const node *origin, int count, const float *v) {
   float *copy = NEW_ARRAY(u->im, float, (size_t)count + 1);
@@ -162,4 +164,6 @@ value *up_take_result(upgrader *u, node *n, int i) {
   return old;
 }
 
-void up_fail(upgrader *u, const node *n, const char *why) { node_fail(u->im, n, "%s", why); }
+void up_fail(upgrader *u, const node *n, const char *why) {
+  node_fail(u->im, n, "%s", why);
+}

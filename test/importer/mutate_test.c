@@ -1,13 +1,14 @@
 // Imports thousands of damaged models under the sanitizers; none may crash or say nothing.
 //
-// usage: mutate_test COUNT MODEL...      COUNT mutants of each model, seeded by its place in the list
+// usage: mutate_test COUNT MODEL...      COUNT mutants of each model, seeded by its place in the
+// list
 //        mutate_test --one SEED MODEL OUT   writes one mutant to a file
 //
-// A model is taken apart into a tree of fields by the descriptors of the wire format. Most mutations
-// change the tree and write it again with right lengths, so that the damage gets past the lengths:
-// fields are deleted, repeated, swapped, renumbered, given to other messages; numbers become
-// extremes; names become those of others; messages are put into themselves. Some then damage the
-// bytes: a length, a varint, the end.
+// A model is taken apart into a tree of fields by the descriptors of the wire format. Most
+// mutations change the tree and write it again with right lengths, so that the damage gets past the
+// lengths: fields are deleted, repeated, swapped, renumbered, given to other messages; numbers
+// become extremes; names become those of others; messages are put into themselves. Some then damage
+// the bytes: a length, a varint, the end.
 #include "importer/import.h"
 #include "onnx.pb-c.h"
 

@@ -72,7 +72,8 @@ static void test_others(void) {
   // The standard's alpha of Selu-6 is 1.67326319217681884765625; the facts give six digits.
   const onyx_schema_attr *alpha = onyx_schema_attr_find(onyx_schema_newest("", "Selu"), "alpha");
   CHECK((float)alpha->default_float == 1.67326319217681884765625f);
-  const onyx_schema_attr *acts = onyx_schema_attr_find(onyx_schema_newest("", "RNN"), "activations");
+  const onyx_schema_attr *acts =
+      onyx_schema_attr_find(onyx_schema_newest("", "RNN"), "activations");
   CHECK(acts->num_defaults == 2 && strcmp(acts->default_strings[1], "Tanh") == 0);
 }
 

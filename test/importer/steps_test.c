@@ -32,9 +32,9 @@ static const char *attrs_changed(const onyx_schema *old, const onyx_schema *new)
     const onyx_schema_attr *a = &old->attrs[i], *b = onyx_schema_attr_find(new, a->name);
     if (!b || a->kind != b->kind || (b->required && !a->required))
       return a->name;
-    if (a->has_default && (!b->has_default || a->default_int != b->default_int ||
-                           a->default_float != b->default_float ||
-                           !same_text(a->default_string, b->default_string)))
+    if (a->has_default &&
+        (!b->has_default || a->default_int != b->default_int ||
+         a->default_float != b->default_float || !same_text(a->default_string, b->default_string)))
       return a->name;
   }
   for (int i = 0; i < new->num_attrs; i++)
@@ -57,7 +57,8 @@ int main(void) {
       continue;
     changes++;
     if (!upgrade_has_step(old->name, old->since)) {
-      fprintf(stderr, "%s-%d to %d: no step, and %s changed\n", old->name, old->since, new->since, what);
+      fprintf(stderr, "%s-%d to %d: no step, and %s changed\n", old->name, old->since, new->since,
+              what);
       failures++;
     }
   }

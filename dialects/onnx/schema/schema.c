@@ -42,12 +42,24 @@ static const elem_fact *fact(onyx_elem elem) {
   return &elem_facts[(unsigned)elem < ONYX_ELEM_COUNT ? elem : ONYX_ELEM_UNDEFINED];
 }
 
-int onyx_elem_bits(onyx_elem elem) { return fact(elem)->bits; }
-const char *onyx_elem_onnx_name(onyx_elem elem) { return fact(elem)->onnx; }
-const char *onyx_elem_mlir_name(onyx_elem elem) { return fact(elem)->mlir; }
-bool onyx_elem_is_float(onyx_elem elem) { return fact(elem)->class == FLOAT; }
-bool onyx_elem_is_signed(onyx_elem elem) { return fact(elem)->class == SIGNED; }
-bool onyx_elem_is_unsigned(onyx_elem elem) { return fact(elem)->class == UNSIGNED; }
+int onyx_elem_bits(onyx_elem elem) {
+  return fact(elem)->bits;
+}
+const char *onyx_elem_onnx_name(onyx_elem elem) {
+  return fact(elem)->onnx;
+}
+const char *onyx_elem_mlir_name(onyx_elem elem) {
+  return fact(elem)->mlir;
+}
+bool onyx_elem_is_float(onyx_elem elem) {
+  return fact(elem)->class == FLOAT;
+}
+bool onyx_elem_is_signed(onyx_elem elem) {
+  return fact(elem)->class == SIGNED;
+}
+bool onyx_elem_is_unsigned(onyx_elem elem) {
+  return fact(elem)->class == UNSIGNED;
+}
 
 int onyx_schema_tensor_type(onyx_elem elem) {
   for (int i = 0; i < onyx_schema_num_types; i++)
