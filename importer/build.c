@@ -1,4 +1,5 @@
 #include "importer/build.h"
+#include "importer/attrs.h"
 #include "importer/custom.h"
 #include "importer/infer.h"
 #include "importer/literal.h"
@@ -122,115 +123,6 @@ static void declare_all(builder *b, scope *s, size_t count, Onnx__ValueInfoProto
       map_set(b->im, &s->declared, str_read(infos[i]->name), infos[i]->type);
 }
 
-// Attributes.
-
-static onyx_attr_kind kind_of(const Onnx__AttributeProto *p) {
-  if (p->has_type && p->type != 0)
-    return (onyx_attr_kind)p->type;
-  // Files older than the type field say it by what is there.
-  return p->has_f              ? ONYX_ATTR_FLOAT
-         : p->has_i            ? ONYX_ATTR_INT
-         : p->has_s            ? ONYX_ATTR_STRING
-         : p->t                ? ONYX_ATTR_TENSOR
-         : p->g                ? ONYX_ATTR_GRAPH
-         : p->n_floats         ? ONYX_ATTR_FLOATS
-         : p->n_ints           ? ONYX_ATTR_INTS
-         : p->n_strings        ? ONYX_ATTR_STRINGS
-         : p->n_tensors        ? ONYX_ATTR_TENSORS
-         : p->n_graphs         ? ONYX_ATTR_GRAPHS
-         : p->sparse_tensor    ? ONYX_ATTR_SPARSE_TENSOR
-         : p->n_sparse_tensors ? ONYX_ATTR_SPARSE_TENSORS
-         : p->tp               ? ONYX_ATTR_TYPE_PROTO
-         : p->n_type_protos    ? ONYX_ATTR_TYPE_PROTOS
-                               : ONYX_ATTR_INTS;
-}
-
-static int list_count(builder *b, const node *n, size_t count) {
-  if (count > INT32_MAX)
-    node_fail(b->im, n, "has an attribute of %zu entries", count);
-  return (int)count;
-}
-
-static void read_strings(builder *b, attr *a, const Onnx__AttributeProto *p) {
-  str *strings = NEW_ARRAY(b->im, str, p->n_strings + 1);
-  for (size_t i = 0; i < p->n_strings; i++)
-    strings[i] = str_copy(b->im, p->strings[i].data, p->strings[i].len);
-  a->strings = strings;
-}
-
-static void read_tensors(builder *b, attr *a, const Onnx__AttributeProto *p) {
-  const tensor **list = NEW_ARRAY(b->im, const tensor *, p->n_tensors + p->n_sparse_tensors + 1);
-  int count = 0;
-  if (a->kind == ONYX_ATTR_TENSOR && p->t)
-    list[count++] = tensor_read(b->im, p->t, a->name);
-  if (a->kind == ONYX_ATTR_SPARSE_TENSOR && p->sparse_tensor)
-    list[count++] = tensor_read_sparse(b->im, p->sparse_tensor, a->name);
-  if (a->kind == ONYX_ATTR_TENSORS)
-    for (size_t i = 0; i < p->n_tensors; i++)
-      list[count++] = tensor_read(b->im, p->tensors[i], a->name);
-  if (a->kind == ONYX_ATTR_SPARSE_TENSORS)
-    for (size_t i = 0; i < p->n_sparse_tensors; i++)
-      list[count++] = tensor_read_sparse(b->im, p->sparse_tensors[i], a->name);
-  a->tensors = list;
-  a->count = count;
-}
-
-static void read_types(builder *b, attr *a, const Onnx__AttributeProto *p) {
-  size_t count = a->kind == ONYX_ATTR_TYPE_PROTO ? p->tp != NULL : p->n_type_protos;
-  const type **types = NEW_ARRAY(b->im, const type *, count + 1);
-  for (size_t i = 0; i < count; i++) {
-    types[i] =
-        type_read(b->im, a->kind == ONYX_ATTR_TYPE_PROTO ? p->tp : p->type_protos[i], a->name);
-    if (!types[i])
-      import_fail(b->im, "attribute '%s': a type without an element type",
-                  str_show(b->im, a->name));
-  }
-  a->types = types;
-  a->count = (int)count;
-}
-
-// All kinds but graphs, which wait until the operands' types are known.
-static void read_attr(builder *b, const node *n, attr *a, const Onnx__AttributeProto *p) {
-  switch (a->kind) {
-  case ONYX_ATTR_FLOAT:
-    a->f = p->f;
-    return;
-  case ONYX_ATTR_INT:
-    a->i = p->i;
-    return;
-  case ONYX_ATTR_STRING:
-    a->s = str_copy(b->im, p->s.data, p->s.len);
-    return;
-  case ONYX_ATTR_FLOATS:
-    a->count = list_count(b, n, p->n_floats);
-    a->floats = p->floats;
-    return;
-  case ONYX_ATTR_INTS:
-    a->count = list_count(b, n, p->n_ints);
-    a->ints = p->ints;
-    return;
-  case ONYX_ATTR_STRINGS:
-    a->count = list_count(b, n, p->n_strings);
-    read_strings(b, a, p);
-    return;
-  case ONYX_ATTR_TENSOR:
-  case ONYX_ATTR_TENSORS:
-  case ONYX_ATTR_SPARSE_TENSOR:
-  case ONYX_ATTR_SPARSE_TENSORS:
-    read_tensors(b, a, p);
-    return;
-  case ONYX_ATTR_TYPE_PROTO:
-  case ONYX_ATTR_TYPE_PROTOS:
-    read_types(b, a, p);
-    return;
-  case ONYX_ATTR_GRAPH:
-  case ONYX_ATTR_GRAPHS:
-    return;
-  default:
-    node_fail(b->im, n, "attribute '%s' has unknown type %d", str_show(b->im, a->name), a->kind);
-  }
-}
-
 static const attr *call_attr(const call *c, str name) {
   for (int i = 0; c && i < c->num_attrs; i++)
     if (str_eq(c->attrs[i].name, name))
@@ -253,8 +145,8 @@ static void read_attrs(builder *b, scope *s, node *n, const Onnx__NodeProto *p) 
       *a = *given;
       a->name = copy_name(b, ap->name);
     } else {
-      *a = (attr){.name = copy_name(b, ap->name), .kind = kind_of(ap)};
-      read_attr(b, n, a, ap);
+      *a = (attr){.name = copy_name(b, ap->name), .kind = attr_kind(ap)};
+      attr_read(b->im, n, a, ap);
     }
     for (int k = 0; k < n->num_attrs; k++)
       if (str_eq(n->attrs[k].name, a->name))
@@ -614,8 +506,8 @@ static void bind_attrs(builder *b, call *c, const Onnx__FunctionProto *f, const 
     if (call_attr(c, str_read(ap->name)))
       continue;
     attr *a = &attrs[c->num_attrs];
-    *a = (attr){.name = copy_name(b, ap->name), .kind = kind_of(ap)};
-    read_attr(b, n, a, ap);
+    *a = (attr){.name = copy_name(b, ap->name), .kind = attr_kind(ap)};
+    attr_read(b->im, n, a, ap);
     c->num_attrs++;
   }
 }
