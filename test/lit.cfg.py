@@ -38,6 +38,7 @@ if "address" in onyx_site.SANITIZE:
     runtime = subprocess.run([tool("clang"), "-print-file-name=libclang_rt.asan-x86_64.so"], check=True,
                              capture_output=True, text=True).stdout.strip()
     preload = f"env LD_PRELOAD={runtime} ASAN_OPTIONS=detect_leaks=0 "
+    config.environment["MLIR_OPT"] = preload + tool("mlir-opt")  # for onyx-compile
 opt = f"{preload}{guard} {tool('mlir-opt')}"
 plugin = os.path.join(lib_dir, "libonyx.so")
 config.substitutions += [
