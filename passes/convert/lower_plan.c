@@ -290,6 +290,10 @@ static void plan_operator(struct lower *l, MlirOperation op, const onyx_schema *
   if (p->direct && p->direct->applies && !p->direct->applies(p))
     p->direct = NULL;
   bool comprehended = p->view->def && p->view->def->comprehend;
+  // The init function is made of loop nests: there TopK is one too.
+  if (p->direct && comprehended && !p->direct->applies &&
+      !mlirAttributeIsNull(mlirOperationGetAttributeByName(op, ir_str(ONYX_INIT))))
+    p->direct = NULL;
   bool marked = !mlirAttributeIsNull(mlirOperationGetAttributeByName(op, ir_str(ONYX_INIT)));
   if (p->direct && marked && comprehended)
     plan_comprehension(l, p); // the init function is made of loop nests

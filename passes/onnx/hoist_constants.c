@@ -35,7 +35,8 @@ static bool static_tensors(MlirOperation op) {
     MlirType type = mlirValueGetType(mlirOperationGetResult(op, i));
     if (mlirTypeIsANone(type))
       continue;
-    if (!mlirTypeIsARankedTensor(type) || !mlirShapedTypeHasStaticShape(type))
+    if (!mlirTypeIsARankedTensor(type) || !mlirShapedTypeHasStaticShape(type) ||
+        onnx_elem_from_mlir(mlirShapedTypeGetElementType(type)) == ONYX_STRING) // the strings themselves end with the run
       return false;
   }
   return true;
