@@ -108,7 +108,8 @@ static bool prepare_strings(const slot *at, const onyx_type *type, const onyx_va
   int64_t count;
   if (value->kind != ONYX_VALUE_STRINGS)
     return refuse(at, "found another kind of value");
-  if (s->rank != type->rank || !onyx_volume(s->shape, s->rank, &count))
+  if (s->rank != type->rank || (s->rank && !s->shape) || !onyx_volume(s->shape, s->rank, &count) ||
+      (count && !s->items))
     return refuse(at, "found another rank or a bad shape");
   for (int i = 0; i < s->rank; i++)
     if (type->dims[i].size >= 0 && type->dims[i].size != s->shape[i])
@@ -232,7 +233,9 @@ static bool prepare_sequence(const slot *at, const onyx_type *type, const onyx_v
   copies[maps ? 2 : 1] = rows;
   if (ok)
     onyx_desc_fill(desc, rows, table, 2);
-  return ok || at->error->code || refuse(at, "found something else");
+  if (!ok && !at->error->code)
+    refuse(at, rows && items ? "found an item of another kind" : "found more items than memory can hold");
+  return ok;
 }
 
 static bool prepare_map(const slot *at, const onyx_type *type, const onyx_value *value, int64_t *desc, void **copies) {
@@ -310,7 +313,7 @@ static const char *data_of(const int64_t *desc, size_t size) {
 
 static bool make_strings(const int64_t *addresses, const int64_t *shape, int rank, onyx_value *value) {
   int64_t count;
-  if (!onyx_volume(shape, rank, &count) || !onyx_strings_make(shape, rank, value))
+  if (!onyx_volume(shape, rank, &count) || (count && !addresses) || !onyx_strings_make(shape, rank, value))
     return false;
   for (int64_t i = 0; i < count; i++) {
     size_t size;

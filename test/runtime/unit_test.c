@@ -5,6 +5,7 @@
 
 #include "dialects/onnx/schema/fingerprint.h"
 #include "runtime/pack.h"
+#include "runtime/tensor.h"
 #include "runtime/types.h"
 
 #include <fcntl.h>
@@ -323,6 +324,115 @@ static void test_results(void) {
   onyx_model_destroy(m);
 }
 
+//===-- Sequences, strings, optionals, maps -------------------------------------------------===//
+
+// Copies memref `from` of rank 1 or 2 into a result of its own; returns the next result.
+static int64_t *copy_part(const int64_t *from, int rank, size_t size, int64_t *to) {
+  size_t n = size;
+  for (int i = 0; i < rank; i++)
+    n *= (size_t)from[3 + i];
+  memcpy(to, from, onyx_desc_words(rank) * sizeof *to);
+  void *copy = __real_malloc(n ? n : 1);
+  memcpy(copy, (char *)(intptr_t)from[1] + (size_t)from[2] * size, n);
+  to[0] = to[1] = (int64_t)(intptr_t)copy;
+  to[2] = 0;
+  return to + onyx_desc_words(rank);
+}
+
+// Of !onnx.Opt<!onnx.Seq<tensor<..xf32>>>: flag, data, table.
+static void copy_optional_sequence(void **args, void *results) {
+  copy_part(args[2], 2, 8, copy_part(args[1], 1, 4, copy_part(args[0], 0, 1, results)));
+}
+static void copy_strings_part(void **args, void *results) {
+  copy_part(args[0], 1, 8, results);
+}
+static void copy_map(void **args, void *results) {
+  copy_part(args[1], 1, 4, copy_part(args[0], 1, 8, results));
+}
+
+static void test_optional_sequence(void) {
+  onyx_error error;
+  entry = copy_optional_sequence;
+  onyx_model *m = create(
+      HEAD "in x !onnx.Opt<!onnx.Seq<tensor<*xf32>>>\nout y !onnx.Opt<!onnx.Seq<tensor<*xf32>>>\n",
+      &error);
+  CHECK(m);
+  float data[7] = {1, 2, 3, 4, 5, 6, 7};
+  int64_t shape[2] = {2, 3}, one[1] = {1};
+  DLTensor a = floats(data, shape, 2), b = floats(data + 6, one, 1), c = floats(data, NULL, 0);
+  onyx_value items[3] = {tensor_value(&a), tensor_value(&b), tensor_value(&c)}, out;
+  onyx_value sequence = {.kind = ONYX_VALUE_SEQUENCE, .sequence = {3, items}};
+  onyx_value in = {.kind = ONYX_VALUE_OPTIONAL, .optional = &sequence};
+  CHECK(onyx_model_run(m, &in, &out, &error) == 0 && out.kind == ONYX_VALUE_OPTIONAL &&
+        out.optional);
+  const onyx_sequence *s = &out.optional->sequence;
+  CHECK(s->count == 3 && s->items[0].tensor->ndim == 2 && s->items[0].tensor->shape[1] == 3);
+  CHECK(((float *)s->items[0].tensor->data)[5] == 6 && ((float *)s->items[1].tensor->data)[0] == 7);
+  CHECK(s->items[2].tensor->ndim == 0 && ((float *)s->items[2].tensor->data)[0] == 1);
+  onyx_value_release(&out);
+  // Nothing, and an empty sequence.
+  in.optional = NULL;
+  CHECK(onyx_model_run(m, &in, &out, &error) == 0 && out.kind == ONYX_VALUE_OPTIONAL &&
+        !out.optional);
+  onyx_value_release(&out);
+  in.optional = &sequence;
+  sequence.sequence.count = 0;
+  CHECK(onyx_model_run(m, &in, &out, &error) == 0 && out.optional &&
+        out.optional->sequence.count == 0);
+  onyx_value_release(&out);
+  // An item of another type, of another kind, of none.
+  sequence.sequence.count = 3;
+  b.dtype.bits = 64;
+  CHECK(onyx_model_run(m, &in, &out, &error) == ONYX_BAD_ARGUMENT);
+  CHECK_MESSAGE(error.message, "expected element type f32, found f64");
+  items[1] = sequence;
+  CHECK(onyx_model_run(m, &in, &out, &error) == ONYX_BAD_ARGUMENT);
+  CHECK_MESSAGE(error.message,
+                "input 0 \"x\": expected !onnx.Opt<!onnx.Seq<tensor<*xf32>>>, found");
+  items[1] = (onyx_value){.kind = ONYX_VALUE_NONE};
+  CHECK(onyx_model_run(m, &in, &out, &error) == ONYX_BAD_ARGUMENT && out.kind == ONYX_VALUE_NONE);
+  onyx_model_destroy(m);
+}
+
+static void test_strings_and_maps(void) {
+  onyx_error error;
+  entry = copy_strings_part;
+  onyx_model *m =
+      create(HEAD "in s tensor<?x!onnx.String>\nout t tensor<?x!onnx.String>\n", &error);
+  CHECK(m);
+  onyx_bytes items[3] = {{"a\0b", 3}, {NULL, 0}, {"long enough for two words", 25}};
+  int64_t shape[1] = {3};
+  onyx_value in = {.kind = ONYX_VALUE_STRINGS, .strings = {1, shape, items}}, out;
+  CHECK(onyx_model_run(m, &in, &out, &error) == 0 && out.kind == ONYX_VALUE_STRINGS);
+  CHECK(out.strings.items[0].size == 3 && !memcmp(out.strings.items[0].data, "a\0b", 3));
+  CHECK(out.strings.items[1].size == 0 && out.strings.items[2].size == 25);
+  onyx_value_release(&out);
+  in.strings.items = NULL;
+  CHECK(onyx_model_run(m, &in, &out, &error) == ONYX_BAD_ARGUMENT);
+  onyx_model_destroy(m);
+
+  entry = copy_map;
+  m = create(HEAD "in m !onnx.Map<i64,%20f32>\nout n !onnx.Map<i64,%20f32>\n", &error);
+  CHECK(m);
+  int64_t keys[2] = {7, 9}, two[1] = {2}, one[1] = {1};
+  float values[2] = {0.5f, 1.5f};
+  DLTensor k = {
+      .data = keys, .device = {kDLCPU, 0}, .ndim = 1, .dtype = {kDLInt, 64, 1}, .shape = two};
+  DLTensor v = floats(values, two, 1);
+  onyx_value key = tensor_value(&k), value = tensor_value(&v);
+  in = (onyx_value){.kind = ONYX_VALUE_MAP, .map = {&key, &value}};
+  CHECK(onyx_model_run(m, &in, &out, &error) == 0 && out.kind == ONYX_VALUE_MAP);
+  CHECK(((int64_t *)out.map.keys->tensor->data)[1] == 9 &&
+        ((float *)out.map.values->tensor->data)[1] == 1.5f);
+  onyx_value_release(&out);
+  v.shape = one;
+  CHECK(onyx_model_run(m, &in, &out, &error) == ONYX_BAD_ARGUMENT);
+  CHECK_MESSAGE(error.message, "keys and values of different number");
+  in.map.values = NULL;
+  CHECK(onyx_model_run(m, &in, &out, &error) == ONYX_BAD_ARGUMENT);
+  onyx_model_destroy(m);
+}
+
 //===-- Manifests ---------------------------------------------------------------------------===//
 
 static void refuse(const char *manifest, int32_t code, const char *part, int line) {
@@ -628,6 +738,8 @@ int main(int argc, char **argv) {
   test_packed();
   test_input_errors();
   test_results();
+  test_optional_sequence();
+  test_strings_and_maps();
   test_manifests();
   test_types();
   test_options();
