@@ -36,10 +36,11 @@ onnx_fold_hook onnx_fold_of(const char *name) {
   return NULL;
 }
 
-const onnx_rule *const onnx_rule_tables[] = {onnx_rules_forms, onnx_rules_shape, onnx_rules_math, onnx_rules_conv, NULL};
+const onnx_rule *const onnx_rule_tables[] = {onnx_rules_forms, onnx_rules_shape, onnx_rules_math,
+                                             onnx_rules_conv, NULL};
 
-static MlirLogicalResult apply_rule(MlirRewritePattern pattern, MlirOperation op, MlirPatternRewriter rewriter,
-                                    void *user) {
+static MlirLogicalResult apply_rule(MlirRewritePattern pattern, MlirOperation op,
+                                    MlirPatternRewriter rewriter, void *user) {
   (void)pattern;
   return ((const onnx_rule *)user)->rewrite(op, mlirPatternRewriterAsBase(rewriter));
 }
@@ -50,8 +51,8 @@ void onnx_add_rules(MlirRewritePatternSet set, MlirContext ctx) {
       char root[64];
       snprintf(root, sizeof root, "onnx.%s", r->root);
       MlirRewritePatternCallbacks callbacks = {.matchAndRewrite = apply_rule};
-      mlirRewritePatternSetAdd(
-          set, mlirOpRewritePatternCreate(str(root), 1, ctx, callbacks, (void *)(uintptr_t)r, 0, NULL));
+      mlirRewritePatternSetAdd(set, mlirOpRewritePatternCreate(str(root), 1, ctx, callbacks,
+                                                               (void *)(uintptr_t)r, 0, NULL));
     }
 }
 

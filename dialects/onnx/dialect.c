@@ -1,4 +1,5 @@
-// The dialect's table: one op for each operator of the schema table, made at start-up, and helper ops.
+// The dialect's table: one op for each operator of the schema table, made at start-up, and helper
+// ops.
 #include "dialects/onnx/internal.h"
 
 #include <stdarg.h>
@@ -38,11 +39,12 @@ static bool one_of(const char *name, const char *const *names) {
   return false;
 }
 
-static const char *const random_operators[] = {"Bernoulli",     "Multinomial",       "RandomNormal",
-                                               "RandomNormalLike", "RandomUniform", "RandomUniformLike", NULL};
+static const char *const random_operators[] = {
+    "Bernoulli",         "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+    "RandomUniformLike", NULL};
 static const char *const region_operators[] = {"If", "Loop", "Scan", "SequenceMap", NULL};
-static const char *const commutative_operators[] = {"Add", "Mul", "And", "Or", "Xor", "Equal",
-                                                    "BitwiseAnd", "BitwiseOr", "BitwiseXor", NULL};
+static const char *const commutative_operators[] = {
+    "Add", "Mul", "And", "Or", "Xor", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor", NULL};
 
 static void set_effects(MlirxOp *op, const char *name) {
   if (one_of(name, random_operators))
@@ -123,9 +125,9 @@ static void make_operator(MlirxOp *op, const char *name, const onyx_schema *row)
   }
 }
 
-static const MlirxOp *const helper_ops[] = {&onnx_no_value, &onnx_return, &onnx_yield, &onnx_entry_point,
-                                            &onnx_custom,   &onnx_fused,  &onnx_layout_transform,
-                                            &onnx_dim,      &onnx_dim_group};
+static const MlirxOp *const helper_ops[] = {&onnx_no_value,         &onnx_return, &onnx_yield,
+                                            &onnx_entry_point,      &onnx_custom, &onnx_fused,
+                                            &onnx_layout_transform, &onnx_dim,    &onnx_dim_group};
 
 static void prepare(MlirxDialect *self) {
   if (self->numOps)
@@ -159,7 +161,8 @@ static MlirLogicalResult fold_no_value(MlirOperation op, intptr_t n, const MlirA
 }
 
 // A dead call of an unknown operator may go; two of them are not one.
-const MlirxOp onnx_custom = {.name = "onnx.Custom", .verify = onnx_verify_custom, .effects = fresh_result_effects};
+const MlirxOp onnx_custom = {
+    .name = "onnx.Custom", .verify = onnx_verify_custom, .effects = fresh_result_effects};
 
 static const char *const no_value_attrs[] = {"value", NULL};
 const MlirxOp onnx_no_value = {.name = "onnx.NoValue",
@@ -210,9 +213,11 @@ static MlirOperation materialize_constant(MlirContext ctx, MlirAttribute value, 
   if (none ? !mlirAttributeIsAUnit(value) : !mlirTypeIsATensor(type))
     return (MlirOperation){0};
   bool sparse = mlirAttributeIsASparseElements(value);
-  if (!none && !sparse && !mlirAttributeIsADenseElements(value) && !mlirxAttrIsA(value, &onnx_file_attr))
+  if (!none && !sparse && !mlirAttributeIsADenseElements(value) &&
+      !mlirxAttrIsA(value, &onnx_file_attr))
     return (MlirOperation){0};
-  MlirOperationState state = mlirOperationStateGet(str(none ? "onnx.NoValue" : "onnx.Constant"), loc);
+  MlirOperationState state =
+      mlirOperationStateGet(str(none ? "onnx.NoValue" : "onnx.Constant"), loc);
   MlirNamedAttribute named =
       mlirNamedAttributeGet(mlirIdentifierGet(ctx, str(sparse ? "sparse_value" : "value")), value);
   mlirOperationStateAddAttributes(&state, 1, &named);
@@ -220,7 +225,8 @@ static MlirOperation materialize_constant(MlirContext ctx, MlirAttribute value, 
   return mlirOperationCreate(&state);
 }
 
-static const MlirxType *const types[] = {&onnx_seq_type, &onnx_opt_type, &onnx_map_type, &onnx_string_type, NULL};
+static const MlirxType *const types[] = {&onnx_seq_type, &onnx_opt_type, &onnx_map_type,
+                                         &onnx_string_type, NULL};
 static const MlirxAttr *const attrs[] = {&onnx_file_attr, &onnx_layout_attr, NULL};
 
 MlirxDialect onnx_dialect = {.name = "onnx",
@@ -255,7 +261,9 @@ const MlirxOp *onnx_op_by_name(const char *name) {
   return i < 0 ? NULL : &operators[i];
 }
 
-const MlirxOp *onnx_op(const onyx_schema *row) { return onnx_op_by_name(row->name); }
+const MlirxOp *onnx_op(const onyx_schema *row) {
+  return onnx_op_by_name(row->name);
+}
 
 // The descriptor of one of the standard's operators; no other op's descriptor lies in the array.
 static const MlirxOp *operator_of(MlirOperation op) {
@@ -316,7 +324,8 @@ MlirLogicalResult onnx_error(MlirOperation op, const char *fmt, ...) {
   // The operator's name is put before it: 'onnx.Conv' op ...
   MlirStringRef node = onnx_node_name(op);
   if (node.length)
-    mlirxEmitError(op, "(node \"%.*s\"): %s", (int)node.length, node.data, text ? text : "out of memory");
+    mlirxEmitError(op, "(node \"%.*s\"): %s", (int)node.length, node.data,
+                   text ? text : "out of memory");
   else
     mlirxEmitError(op, "%s", text ? text : "out of memory");
   free(text);
@@ -327,7 +336,9 @@ MlirLogicalResult onnx_error(MlirOperation op, const char *fmt, ...) {
 // Operands and constants
 //===----------------------------------------------------------------------===//
 
-bool onnx_is_none(MlirValue v) { return mlirTypeIsANone(mlirValueGetType(v)); }
+bool onnx_is_none(MlirValue v) {
+  return mlirTypeIsANone(mlirValueGetType(v));
+}
 
 MlirValue onnx_operand_or_null(MlirOperation op, intptr_t i) {
   if (i >= mlirOperationGetNumOperands(op))

@@ -4,10 +4,18 @@
 
 #include "dialects/onnx/onnx.h"
 
-static inline bool failed(MlirLogicalResult r) { return mlirLogicalResultIsFailure(r); }
-static inline MlirLogicalResult success(void) { return mlirLogicalResultSuccess(); }
-static inline MlirLogicalResult failure(void) { return mlirLogicalResultFailure(); }
-static inline MlirStringRef str(const char *text) { return mlirStringRefCreateFromCString(text); }
+static inline bool failed(MlirLogicalResult r) {
+  return mlirLogicalResultIsFailure(r);
+}
+static inline MlirLogicalResult success(void) {
+  return mlirLogicalResultSuccess();
+}
+static inline MlirLogicalResult failure(void) {
+  return mlirLogicalResultFailure();
+}
+static inline MlirStringRef str(const char *text) {
+  return mlirStringRefCreateFromCString(text);
+}
 static inline MlirAttribute attribute(MlirOperation op, const char *name) {
   return mlirOperationGetAttributeByName(op, str(name));
 }
@@ -36,7 +44,8 @@ MlirLogicalResult onnx_verify_attribute(MlirOperation op, intptr_t arg, MlirName
 
 // canonicalize.c: fold hook and patterns of an operator, NULL where it has none.
 typedef MlirLogicalResult (*onnx_fold_hook)(MlirOperation op, intptr_t num_operands,
-                                            const MlirAttribute *operands, MlirxFoldResult *results);
+                                            const MlirAttribute *operands,
+                                            MlirxFoldResult *results);
 typedef void (*onnx_patterns_hook)(MlirRewritePatternSet set, MlirContext ctx);
 onnx_fold_hook onnx_fold_of(const char *name);
 onnx_patterns_hook onnx_patterns_of(const char *name);

@@ -17,8 +17,8 @@ extern MlirxDialect onnx_dialect;
 //===----------------------------------------------------------------------===//
 
 // Helper ops, which the standard does not have.
-extern const MlirxOp onnx_no_value, onnx_return, onnx_yield, onnx_entry_point, onnx_custom, onnx_fused,
-    onnx_layout_transform, onnx_dim, onnx_dim_group;
+extern const MlirxOp onnx_no_value, onnx_return, onnx_yield, onnx_entry_point, onnx_custom,
+    onnx_fused, onnx_layout_transform, onnx_dim, onnx_dim_group;
 
 // Descriptor of the standard's operator; row as in onyx_schema_newest_rows.
 const MlirxOp *onnx_op(const onyx_schema *row);
@@ -45,8 +45,9 @@ MlirLogicalResult onnx_error(MlirOperation op, const char *fmt, ...) MLIRX_PRINT
 MlirValue onnx_operand_or_null(MlirOperation op, intptr_t i);
 bool onnx_is_none(MlirValue v); // of type none
 
-// The value of onnx.Constant as an elements attribute whose type is the constant's tensor type (dense,
-// #onnx.file, or made from value_int and the other forms); null if op is none or has a sparse value.
+// The value of onnx.Constant as an elements attribute whose type is the constant's tensor type
+// (dense, #onnx.file, or made from value_int and the other forms); null if op is none or has a
+// sparse value.
 MlirAttribute onnx_constant_value(MlirOperation op);
 // The same of the op that defines v.
 MlirAttribute onnx_value_constant(MlirValue v);
@@ -68,9 +69,10 @@ MlirType onnx_elem_to_mlir(MlirContext ctx, onyx_elem elem);
 
 // What an onnx_type's dims become for a `?`.
 typedef const dim *(*onnx_dynamic_dim)(void *user, int64_t axis);
-// From tensor, sequence, optional, map or none; false for any other type. `dynamic` NULL: dim_unknown.
-bool onnx_type_from_mlir(onyx_arena *arena, dim_context *dims, MlirType type, onnx_dynamic_dim dynamic,
-                         void *user, onnx_type *out);
+// From tensor, sequence, optional, map or none; false for any other type. `dynamic` NULL:
+// dim_unknown.
+bool onnx_type_from_mlir(onyx_arena *arena, dim_context *dims, MlirType type,
+                         onnx_dynamic_dim dynamic, void *user, onnx_type *out);
 // Constant dims stay, others become `?`. Null if an element type is undefined. `encoding` (may be
 // null) goes on a ranked tensor.
 MlirType onnx_type_to_mlir(MlirContext ctx, const onnx_type *type, MlirAttribute encoding);

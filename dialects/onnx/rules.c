@@ -23,7 +23,9 @@ MlirOperation defined_by_renaming(MlirValue v) {
   return (MlirOperation){0};
 }
 
-bool is_unused(MlirValue v) { return mlirOpOperandIsNull(mlirValueGetFirstUse(v)); }
+bool is_unused(MlirValue v) {
+  return mlirOpOperandIsNull(mlirValueGetFirstUse(v));
+}
 
 bool has_one_use(MlirValue v) {
   MlirOpOperand use = mlirValueGetFirstUse(v);
@@ -41,8 +43,9 @@ int64_t size_of(MlirValue v, int64_t axis) {
 }
 
 onyx_elem elem_of(MlirValue v) {
-  return mlirTypeIsATensor(type_of(v)) ? onnx_elem_from_mlir(mlirShapedTypeGetElementType(type_of(v)))
-                                       : ONYX_ELEM_UNDEFINED;
+  return mlirTypeIsATensor(type_of(v))
+             ? onnx_elem_from_mlir(mlirShapedTypeGetElementType(type_of(v)))
+             : ONYX_ELEM_UNDEFINED;
 }
 
 static bool is_computed_constant(MlirValue v, int depth) {
@@ -51,7 +54,8 @@ static bool is_computed_constant(MlirValue v, int depth) {
   MlirOperation op = mlirOpResultGetOwner(v);
   if (onnx_is(op, "Constant"))
     return true;
-  if (depth == 0 || !onnx_schema_of(op) || mlirOperationGetNumRegions(op) || mlirOperationGetNumOperands(op) == 0 ||
+  if (depth == 0 || !onnx_schema_of(op) || mlirOperationGetNumRegions(op) ||
+      mlirOperationGetNumOperands(op) == 0 ||
       !(mlirxOperationGetDescriptor(op)->traits & MLIRX_PURE))
     return false;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++)
@@ -60,7 +64,9 @@ static bool is_computed_constant(MlirValue v, int depth) {
   return true;
 }
 
-bool is_constant(MlirValue v) { return is_computed_constant(v, 8); }
+bool is_constant(MlirValue v) {
+  return is_computed_constant(v, 8);
+}
 
 int constant_ints(MlirValue v, int64_t *out, int max) {
   MlirAttribute a = onnx_value_constant(v);
@@ -71,13 +77,15 @@ int constant_ints(MlirValue v, int64_t *out, int max) {
   if (n > max || (elem != ONYX_I64 && elem != ONYX_I32))
     return -1;
   for (int64_t i = 0; i < n; i++)
-    out[i] = elem == ONYX_I64 ? mlirDenseElementsAttrGetInt64Value(a, i) : mlirDenseElementsAttrGetInt32Value(a, i);
+    out[i] = elem == ONYX_I64 ? mlirDenseElementsAttrGetInt64Value(a, i)
+                              : mlirDenseElementsAttrGetInt32Value(a, i);
   return (int)n;
 }
 
 bool constant_splat(MlirValue v, double *out) {
   MlirAttribute a = onnx_value_constant(v);
-  if (mlirAttributeIsNull(a) || !mlirAttributeIsADenseElements(a) || !mlirDenseElementsAttrIsSplat(a))
+  if (mlirAttributeIsNull(a) || !mlirAttributeIsADenseElements(a) ||
+      !mlirDenseElementsAttrIsSplat(a))
     return false;
   onyx_elem elem = elem_of(v);
   if (elem != ONYX_F32 && elem != ONYX_F64)
@@ -100,7 +108,8 @@ int64_t int_attr(MlirOperation op, const char *name, int64_t otherwise) {
 
 double float_attr(MlirOperation op, const char *name, double otherwise) {
   MlirAttribute a = attribute(op, name);
-  return mlirAttributeIsNull(a) || !mlirAttributeIsAFloat(a) ? otherwise : mlirFloatAttrGetValueDouble(a);
+  return mlirAttributeIsNull(a) || !mlirAttributeIsAFloat(a) ? otherwise
+                                                             : mlirFloatAttrGetValueDouble(a);
 }
 
 bool string_attr_is(MlirOperation op, const char *name, const char *text, const char *otherwise) {
@@ -155,15 +164,16 @@ static MlirOperation insert(onnx_builder *b, MlirOperationState *state) {
   return op;
 }
 
-MlirValue make_op(onnx_builder *b, const char *name, MlirType type, int n, const MlirValue *operands,
-                  const onnx_named *attrs) {
+MlirValue make_op(onnx_builder *b, const char *name, MlirType type, int n,
+                  const MlirValue *operands, const onnx_named *attrs) {
   char full[64];
   snprintf(full, sizeof full, "onnx.%s", name);
   MlirOperationState state = mlirOperationStateGet(str(full), mlirOperationGetLocation(b->at));
   mlirOperationStateAddOperands(&state, n, operands);
   mlirOperationStateAddResults(&state, 1, &type);
   for (; attrs && attrs->name; attrs++) {
-    MlirNamedAttribute named = mlirNamedAttributeGet(mlirIdentifierGet(b->ctx, str(attrs->name)), attrs->value);
+    MlirNamedAttribute named =
+        mlirNamedAttributeGet(mlirIdentifierGet(b->ctx, str(attrs->name)), attrs->value);
     mlirOperationStateAddAttributes(&state, 1, &named);
   }
   return result(insert(b, &state), 0);

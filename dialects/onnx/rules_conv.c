@@ -1,7 +1,7 @@
 // What follows a convolution or matrix product with constant weights, folded into the weights.
 //
-// The new weights are written as operators over the constants: small ones fold, large ones are computed
-// once when the model is loaded.
+// The new weights are written as operators over the constants: small ones fold, large ones are
+// computed once when the model is loaded.
 #include "dialects/onnx/rules.h"
 
 // A product with weights: Conv, ConvTranspose of one group, or Gemm.
@@ -32,14 +32,18 @@ static bool find_product(MlirValue v, product *p) {
     p->axis = onnx_is(p->op, "ConvTranspose") ? 1 : 0;
   }
   p->channels = size_of(p->weights, p->axis);
-  bool vector = mlirValueIsNull(p->bias) || (rank_of(p->bias) == 1 && size_of(p->bias, 0) == p->channels);
+  bool vector =
+      mlirValueIsNull(p->bias) || (rank_of(p->bias) == 1 && size_of(p->bias, 0) == p->channels);
   return p->channels > 0 && vector && is_static(type_of(p->weights)) && is_constant(p->weights) &&
          (mlirValueIsNull(p->bias) || is_constant(p->bias));
 }
 
-static MlirType elem_type(MlirValue v) { return mlirShapedTypeGetElementType(type_of(v)); }
+static MlirType elem_type(MlirValue v) {
+  return mlirShapedTypeGetElementType(type_of(v));
+}
 
-static MlirValue binary(onnx_builder *b, const char *name, MlirValue x, MlirValue y, MlirType type) {
+static MlirValue binary(onnx_builder *b, const char *name, MlirValue x, MlirValue y,
+                        MlirType type) {
   MlirValue operands[] = {x, y};
   return make_op(b, name, type, 2, operands, NULL);
 }
@@ -49,14 +53,14 @@ static MlirValue scale_weights(onnx_builder *b, const product *p, MlirValue fact
   int64_t shape[ONYX_MAX_RANK], rank = rank_of(p->weights);
   for (int64_t i = 0; i < rank; i++)
     shape[i] = i == p->axis ? p->channels : 1;
-  MlirValue column =
-      binary(b, "Reshape", factor, make_ints(b, (int)rank, shape), tensor_type(elem_type(factor), (int)rank, shape));
+  MlirValue column = binary(b, "Reshape", factor, make_ints(b, (int)rank, shape),
+                            tensor_type(elem_type(factor), (int)rank, shape));
   return binary(b, "Mul", p->weights, column, type_of(p->weights));
 }
 
 // The product with other weights and bias takes the place of `user`, its only user.
-static MlirLogicalResult replace_product(const product *p, MlirOperation user, MlirRewriterBase rw, MlirValue weights,
-                                         MlirValue bias) {
+static MlirLogicalResult replace_product(const product *p, MlirOperation user, MlirRewriterBase rw,
+                                         MlirValue weights, MlirValue bias) {
   MlirValue operands[] = {operand(p->op, 0), weights, bias};
   onnx_named attrs[32];
   int n = 0;
@@ -67,7 +71,8 @@ static MlirLogicalResult replace_product(const product *p, MlirOperation user, M
   attrs[n] = (onnx_named){0};
   onnx_builder b = builder_at(rw, user);
   MlirType type = type_of(result(user, 0));
-  return replace_by_value(user, rw, make_op(&b, onnx_schema_of(p->op)->name, type, 3, operands, attrs));
+  return replace_by_value(user, rw,
+                          make_op(&b, onnx_schema_of(p->op)->name, type, 3, operands, attrs));
 }
 
 static bool is_vector(MlirValue v, int64_t n, onyx_elem elem) {
@@ -89,7 +94,8 @@ static MlirLogicalResult batch_normalization(MlirOperation op, MlirRewriterBase 
   if (mlirOperationGetNumResults(op) != 1)
     return failure(); // an unused second result is dropped by its own rule first
   onnx_builder b = builder_at(rw, op);
-  MlirValue scale = operand(op, 1), shift = operand(op, 2), mean = operand(op, 3), variance = operand(op, 4);
+  MlirValue scale = operand(op, 1), shift = operand(op, 2), mean = operand(op, 3),
+            variance = operand(op, 4);
   MlirType vector = type_of(scale);
   MlirValue epsilon = make_float(&b, elem_type(scale), float_attr(op, "epsilon", 1e-5));
   MlirValue sum = binary(&b, "Add", variance, epsilon, vector);
@@ -126,7 +132,8 @@ static MlirLogicalResult drop_statistics(MlirOperation op, MlirRewriterBase rw) 
 }
 
 // A constant that has one value a channel of `like`, or one value: as tensor<channels>.
-static bool per_channel(onnx_builder *b, MlirValue c, const product *p, MlirValue like, MlirValue *out) {
+static bool per_channel(onnx_builder *b, MlirValue c, const product *p, MlirValue like,
+                        MlirValue *out) {
   int64_t rank = rank_of(like), own = rank_of(c), elements = 1;
   if (own < 0 || own > rank || rank < 2 || !is_constant(c) || elem_of(c) != elem_of(p->weights))
     return false;
@@ -136,7 +143,8 @@ static bool per_channel(onnx_builder *b, MlirValue c, const product *p, MlirValu
       return false;
     elements *= size;
   }
-  MlirType vector = tensor_type(elem_type(c), 1, &p->channels), one = tensor_type(elem_type(c), 1, &elements);
+  MlirType vector = tensor_type(elem_type(c), 1, &p->channels),
+           one = tensor_type(elem_type(c), 1, &elements);
   *out = binary(b, "Reshape", c, make_ints(b, 1, &elements), one);
   if (elements != p->channels)
     *out = binary(b, "Expand", *out, make_ints(b, 1, &p->channels), vector);
@@ -155,9 +163,11 @@ static MlirLogicalResult channel_arithmetic(MlirOperation op, MlirRewriterBase r
     if (!per_channel(&b, operand(op, 1 - side), &p, x, &factor))
       return failure();
     if (add)
-      return replace_product(&p, op, rw, p.weights,
-                             mlirValueIsNull(p.bias) ? factor : binary(&b, "Add", p.bias, factor, type_of(factor)));
-    MlirValue bias = mlirValueIsNull(p.bias) ? make_none(&b) : binary(&b, "Mul", p.bias, factor, type_of(factor));
+      return replace_product(
+          &p, op, rw, p.weights,
+          mlirValueIsNull(p.bias) ? factor : binary(&b, "Add", p.bias, factor, type_of(factor)));
+    MlirValue bias = mlirValueIsNull(p.bias) ? make_none(&b)
+                                             : binary(&b, "Mul", p.bias, factor, type_of(factor));
     return replace_product(&p, op, rw, scale_weights(&b, &p, factor), bias);
   }
   return failure();
@@ -167,7 +177,8 @@ static MlirLogicalResult channel_arithmetic(MlirOperation op, MlirRewriterBase r
 static MlirLogicalResult pad_into_conv(MlirOperation op, MlirRewriterBase rw) {
   MlirOperation pad = defined_by(operand(op, 0), "Pad");
   if (mlirOperationIsNull(pad) || !string_attr_is(pad, "mode", "constant", "constant") ||
-      !string_attr_is(op, "auto_pad", "NOTSET", "NOTSET") || !mlirValueIsNull(onnx_operand_or_null(pad, 3)))
+      !string_attr_is(op, "auto_pad", "NOTSET", "NOTSET") ||
+      !mlirValueIsNull(onnx_operand_or_null(pad, 3)))
     return failure();
   double value = 0;
   MlirValue fill = onnx_operand_or_null(pad, 2), x = operand(pad, 0);
@@ -190,14 +201,16 @@ static MlirLogicalResult pad_into_conv(MlirOperation op, MlirRewriterBase rw) {
   }
   mlirRewriterBaseStartOpModification(rw, op);
   mlirOperationSetOperand(op, 0, x);
-  mlirOperationSetAttributeByName(op, str("pads"), ints_array(mlirOperationGetContext(op), 2 * spatial, pads));
+  mlirOperationSetAttributeByName(op, str("pads"),
+                                  ints_array(mlirOperationGetContext(op), 2 * spatial, pads));
   mlirRewriterBaseFinalizeOpModification(rw, op);
   return success();
 }
 
-const onnx_rule onnx_rules_conv[] = {{"BatchNormalization", "drop-statistics", drop_statistics},
-                                     {"BatchNormalization", "batch-normalization-into-weights", batch_normalization},
-                                     {"Add", "add-into-bias", channel_arithmetic},
-                                     {"Mul", "multiply-into-weights", channel_arithmetic},
-                                     {"Conv", "pad-into-conv", pad_into_conv},
-                                     {0}};
+const onnx_rule onnx_rules_conv[] = {
+    {"BatchNormalization", "drop-statistics", drop_statistics},
+    {"BatchNormalization", "batch-normalization-into-weights", batch_normalization},
+    {"Add", "add-into-bias", channel_arithmetic},
+    {"Mul", "multiply-into-weights", channel_arithmetic},
+    {"Conv", "pad-into-conv", pad_into_conv},
+    {0}};

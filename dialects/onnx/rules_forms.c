@@ -1,4 +1,5 @@
-// One form for each thing: split operators to the standard's, constants to `value`, decided branches.
+// One form for each thing: split operators to the standard's, constants to `value`, decided
+// branches.
 #include "dialects/onnx/rules.h"
 
 // Operators that other tools split by arity.
@@ -17,11 +18,13 @@ static MlirLogicalResult constant_form(MlirOperation op, MlirRewriterBase rw) {
   if (!mlirAttributeIsNull(attribute(op, "value")))
     return failure();
   MlirAttribute value = onnx_constant_value(op);
-  if (mlirAttributeIsNull(value) || !mlirTypeEqual(mlirAttributeGetType(value), type_of(result(op, 0))))
+  if (mlirAttributeIsNull(value) ||
+      !mlirTypeEqual(mlirAttributeGetType(value), type_of(result(op, 0))))
     return failure();
   onnx_builder b = builder_at(rw, op);
   const onnx_named attrs[] = {{"value", value}, {0}};
-  return replace_by_value(op, rw, make_op(&b, "Constant", mlirAttributeGetType(value), 0, NULL, attrs));
+  return replace_by_value(op, rw,
+                          make_op(&b, "Constant", mlirAttributeGetType(value), 0, NULL, attrs));
 }
 
 // If whose condition is a constant is one of its branches.
@@ -49,8 +52,9 @@ static MlirLogicalResult decided_if(MlirOperation op, MlirRewriterBase rw) {
   return success();
 }
 
-const onnx_rule onnx_rules_forms[] = {{"MaxPoolSingleOut", "max-pool-single-out", single_out},
-                                      {"BatchNormalizationInferenceMode", "batch-normalization-inference", single_out},
-                                      {"Constant", "constant-form", constant_form},
-                                      {"If", "decided-if", decided_if},
-                                      {0}};
+const onnx_rule onnx_rules_forms[] = {
+    {"MaxPoolSingleOut", "max-pool-single-out", single_out},
+    {"BatchNormalizationInferenceMode", "batch-normalization-inference", single_out},
+    {"Constant", "constant-form", constant_form},
+    {"If", "decided-if", decided_if},
+    {0}};

@@ -17,8 +17,12 @@ static MlirLogicalResult neutral(MlirOperation op, MlirRewriterBase rw, int side
 static MlirLogicalResult multiply_by_one(MlirOperation op, MlirRewriterBase rw) {
   return failed(neutral(op, rw, 1, 1.0)) ? neutral(op, rw, 0, 1.0) : success();
 }
-static MlirLogicalResult divide_by_one(MlirOperation op, MlirRewriterBase rw) { return neutral(op, rw, 1, 1.0); }
-static MlirLogicalResult subtract_zero(MlirOperation op, MlirRewriterBase rw) { return neutral(op, rw, 1, 0.0); }
+static MlirLogicalResult divide_by_one(MlirOperation op, MlirRewriterBase rw) {
+  return neutral(op, rw, 1, 1.0);
+}
+static MlirLogicalResult subtract_zero(MlirOperation op, MlirRewriterBase rw) {
+  return neutral(op, rw, 1, 0.0);
+}
 static MlirLogicalResult add_zero(MlirOperation op, MlirRewriterBase rw) {
   return failed(neutral(op, rw, 1, -0.0)) ? neutral(op, rw, 0, -0.0) : success();
 }
@@ -60,7 +64,8 @@ static bool keeps_all_values(onyx_elem from, onyx_elem to) {
   if (onyx_elem_is_int(from) && onyx_elem_is_int(to))
     return large > small && (onyx_elem_is_signed(to) || onyx_elem_is_unsigned(from));
   if (onyx_elem_is_int(from))
-    return (to == ONYX_F64 && small <= 32) || (to == ONYX_F32 && small <= 16) || (to == ONYX_F16 && small <= 8);
+    return (to == ONYX_F64 && small <= 32) || (to == ONYX_F32 && small <= 16) ||
+           (to == ONYX_F16 && small <= 8);
   if (from == ONYX_F16 || from == ONYX_BF16)
     return to == ONYX_F32 || to == ONYX_F64;
   return from == ONYX_F32 && to == ONYX_F64;
@@ -72,7 +77,8 @@ static MlirLogicalResult cast_and_back(MlirOperation op, MlirRewriterBase rw) {
   if (mlirOperationIsNull(before))
     return failure();
   MlirValue x = operand(before, 0);
-  if (elem_of(x) != elem_of(result(op, 0)) || !keeps_all_values(elem_of(x), elem_of(operand(op, 0))))
+  if (elem_of(x) != elem_of(result(op, 0)) ||
+      !keeps_all_values(elem_of(x), elem_of(operand(op, 0))))
     return failure();
   return replace_by_value(op, rw, x);
 }

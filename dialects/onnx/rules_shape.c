@@ -5,8 +5,8 @@
 // Renaming: Reshape, Squeeze, Unsqueeze, Flatten
 //===----------------------------------------------------------------------===//
 
-// Static shape in, the same static shape out: nothing is renamed. A chain that returns to its first shape
-// is undone in the same way.
+// Static shape in, the same static shape out: nothing is renamed. A chain that returns to its first
+// shape is undone in the same way.
 static MlirLogicalResult renaming_chain(MlirOperation op, MlirRewriterBase rw) {
   MlirValue out = result(op, 0), in = operand(op, 0);
   if (!is_static(type_of(out)))
@@ -22,7 +22,8 @@ static MlirLogicalResult renaming_chain(MlirOperation op, MlirRewriterBase rw) {
   return failure();
 }
 
-// A target without 0 (which copies a dim of the input) does not care what the elements were called before.
+// A target without 0 (which copies a dim of the input) does not care what the elements were called
+// before.
 static bool copies_dims(MlirOperation reshape) {
   int64_t target[ONYX_MAX_RANK];
   int n = constant_ints(operand(reshape, 1), target, ONYX_MAX_RANK);
@@ -42,7 +43,8 @@ static MlirLogicalResult reshape_of_renaming(MlirOperation op, MlirRewriterBase 
   return replace_by_op(op, rw, "Reshape", 2, operands, 1);
 }
 
-// A Reshape to a known shape says so by its target: computing it is not needed, and zeros and -1 are gone.
+// A Reshape to a known shape says so by its target: computing it is not needed, and zeros and -1
+// are gone.
 static MlirLogicalResult reshape_to_static(MlirOperation op, MlirRewriterBase rw) {
   MlirType type = type_of(result(op, 0));
   if (!is_static(type) || is_constant(operand(op, 1)) || int_attr(op, "allowzero", 0))
@@ -169,7 +171,8 @@ static MlirLogicalResult pad_nothing(MlirOperation op, MlirRewriterBase rw) {
 
 // Concat, Sum, Max, Min and Mean of one tensor.
 static MlirLogicalResult one_operand(MlirOperation op, MlirRewriterBase rw) {
-  return mlirOperationGetNumOperands(op) == 1 ? replace_by_value(op, rw, operand(op, 0)) : failure();
+  return mlirOperationGetNumOperands(op) == 1 ? replace_by_value(op, rw, operand(op, 0))
+                                              : failure();
 }
 
 // Dropout (13) without training: its input, and a mask of true that nobody wants here.
@@ -177,8 +180,8 @@ static MlirLogicalResult dropout(MlirOperation op, MlirRewriterBase rw) {
   MlirValue mode = onnx_operand_or_null(op, 2);
   if (!mlirValueIsNull(mode)) {
     MlirAttribute a = onnx_value_constant(mode);
-    if (mlirAttributeIsNull(a) || !mlirAttributeIsADenseElements(a) || mlirElementsAttrGetNumElements(a) != 1 ||
-        mlirDenseElementsAttrGetBoolValue(a, 0))
+    if (mlirAttributeIsNull(a) || !mlirAttributeIsADenseElements(a) ||
+        mlirElementsAttrGetNumElements(a) != 1 || mlirDenseElementsAttrGetBoolValue(a, 0))
       return failure();
   }
   intptr_t n = mlirOperationGetNumResults(op);
@@ -197,23 +200,24 @@ static MlirLogicalResult dropout(MlirOperation op, MlirRewriterBase rw) {
   return success();
 }
 
-const onnx_rule onnx_rules_shape[] = {{"Reshape", "renaming-chain", renaming_chain},
-                                      {"Squeeze", "renaming-chain", renaming_chain},
-                                      {"Unsqueeze", "renaming-chain", renaming_chain},
-                                      {"Flatten", "renaming-chain", renaming_chain},
-                                      {"Reshape", "reshape-of-renaming", reshape_of_renaming},
-                                      {"Reshape", "reshape-to-static", reshape_to_static},
-                                      {"Transpose", "transpose-identity", transpose_identity},
-                                      {"Transpose", "transpose-of-transpose", transpose_of_transpose},
-                                      {"Transpose", "transpose-of-ones", transpose_of_ones},
-                                      {"Expand", "same-shape", same_shape},
-                                      {"Tile", "same-shape", same_shape},
-                                      {"Slice", "slice-all", slice_all},
-                                      {"Pad", "pad-nothing", pad_nothing},
-                                      {"Concat", "one-operand", one_operand},
-                                      {"Sum", "one-operand", one_operand},
-                                      {"Max", "one-operand", one_operand},
-                                      {"Min", "one-operand", one_operand},
-                                      {"Mean", "one-operand", one_operand},
-                                      {"Dropout", "dropout", dropout},
-                                      {0}};
+const onnx_rule onnx_rules_shape[] = {
+    {"Reshape", "renaming-chain", renaming_chain},
+    {"Squeeze", "renaming-chain", renaming_chain},
+    {"Unsqueeze", "renaming-chain", renaming_chain},
+    {"Flatten", "renaming-chain", renaming_chain},
+    {"Reshape", "reshape-of-renaming", reshape_of_renaming},
+    {"Reshape", "reshape-to-static", reshape_to_static},
+    {"Transpose", "transpose-identity", transpose_identity},
+    {"Transpose", "transpose-of-transpose", transpose_of_transpose},
+    {"Transpose", "transpose-of-ones", transpose_of_ones},
+    {"Expand", "same-shape", same_shape},
+    {"Tile", "same-shape", same_shape},
+    {"Slice", "slice-all", slice_all},
+    {"Pad", "pad-nothing", pad_nothing},
+    {"Concat", "one-operand", one_operand},
+    {"Sum", "one-operand", one_operand},
+    {"Max", "one-operand", one_operand},
+    {"Min", "one-operand", one_operand},
+    {"Mean", "one-operand", one_operand},
+    {"Dropout", "dropout", dropout},
+    {0}};

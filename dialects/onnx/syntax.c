@@ -14,7 +14,8 @@ MlirLogicalResult onnx_parse_constant(MlirxAsmParser p) {
   if (!mlirAttributeIsNull(value)) {
     MlirType type = mlirAttributeGetType(value);
     if (!mlirTypeIsATensor(type))
-      return mlirxParserError(p, where, "onnx.Constant: expected an elements attribute of tensor type");
+      return mlirxParserError(p, where,
+                              "onnx.Constant: expected an elements attribute of tensor type");
     mlirxParserAddAttribute(p, "value", value);
     mlirxParserAddResultTypes(p, 1, &type);
     return success();
@@ -85,7 +86,8 @@ static MlirLogicalResult parse_return_type(MlirxAsmParser p, void *user) {
   if (mlirTypeIsNull(type))
     return failure();
   if (list->resolved == list->count)
-    return mlirxParserError(p, where, "expected %d type(s), one for each operand", (int)list->count);
+    return mlirxParserError(p, where, "expected %d type(s), one for each operand",
+                            (int)list->count);
   return mlirxResolveOperand(p, list->operands[list->resolved++], type);
 }
 
@@ -109,10 +111,12 @@ MlirLogicalResult onnx_parse_return(MlirxAsmParser p) {
     return failure();
   if (list.count == 0)
     return success();
-  if (failed(mlirxParse(p, MLIRX_COLON)) || failed(mlirxParseCommaSeparated(p, parse_return_type, &list)))
+  if (failed(mlirxParse(p, MLIRX_COLON)) ||
+      failed(mlirxParseCommaSeparated(p, parse_return_type, &list)))
     return failure();
   if (list.resolved < list.count)
-    return mlirxParserError(p, start, "expected %d types, found %d", (int)list.count, (int)list.resolved);
+    return mlirxParserError(p, start, "expected %d types, found %d", (int)list.count,
+                            (int)list.resolved);
   return success();
 }
 

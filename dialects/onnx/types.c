@@ -27,8 +27,10 @@ static const struct float_fact {
 enum { num_float_facts = sizeof float_facts / sizeof *float_facts };
 
 // Integers by log2 of the width: 1, 2, 4, ... 64. Bool is i1; ui1 does not exist in the standard.
-static const onyx_elem signed_elems[] = {ONYX_BOOL, ONYX_I2, ONYX_I4, ONYX_I8, ONYX_I16, ONYX_I32, ONYX_I64};
-static const onyx_elem unsigned_elems[] = {ONYX_ELEM_UNDEFINED, ONYX_U2, ONYX_U4, ONYX_U8, ONYX_U16, ONYX_U32, ONYX_U64};
+static const onyx_elem signed_elems[] = {ONYX_BOOL, ONYX_I2,  ONYX_I4, ONYX_I8,
+                                         ONYX_I16,  ONYX_I32, ONYX_I64};
+static const onyx_elem unsigned_elems[] = {
+    ONYX_ELEM_UNDEFINED, ONYX_U2, ONYX_U4, ONYX_U8, ONYX_U16, ONYX_U32, ONYX_U64};
 
 static onyx_elem integer_elem(MlirType type) {
   unsigned width = mlirIntegerTypeGetWidth(type);
@@ -81,8 +83,9 @@ static MlirType type_param(MlirType type, intptr_t i) {
   return mlirTypeAttrGetValue(mlirxTypeGetParam(type, i));
 }
 
-static MlirLogicalResult verify_type_params(MlirLocation loc, intptr_t n, const MlirAttribute *params,
-                                            intptr_t want, const char *what) {
+static MlirLogicalResult verify_type_params(MlirLocation loc, intptr_t n,
+                                            const MlirAttribute *params, intptr_t want,
+                                            const char *what) {
   if (n != want)
     return mlirxEmitErrorAt(loc, "%s: expected %d parameter(s), found %d", what, (int)want, (int)n);
   for (intptr_t i = 0; i < n; i++)
@@ -103,7 +106,8 @@ static MlirLogicalResult verify_container(MlirLocation loc, intptr_t n, const Ml
   if (mlirLogicalResultIsFailure(verify_type_params(loc, n, params, 1, what)))
     return mlirLogicalResultFailure();
   if (!is_value_type(mlirTypeAttrGetValue(params[0])))
-    return mlirxEmitErrorAt(loc, "%s: expected a tensor, sequence, optional or map type inside", what);
+    return mlirxEmitErrorAt(loc, "%s: expected a tensor, sequence, optional or map type inside",
+                            what);
   return mlirLogicalResultSuccess();
 }
 
@@ -149,9 +153,15 @@ static MlirType parse_params(MlirxAsmParser p, const MlirxType *descriptor, int 
   return mlirxTypeGet(mlirxParserGetContext(p), descriptor, n, params);
 }
 
-static MlirType parse_seq(MlirxAsmParser p) { return parse_params(p, &onnx_seq_type, 1); }
-static MlirType parse_opt(MlirxAsmParser p) { return parse_params(p, &onnx_opt_type, 1); }
-static MlirType parse_map(MlirxAsmParser p) { return parse_params(p, &onnx_map_type, 2); }
+static MlirType parse_seq(MlirxAsmParser p) {
+  return parse_params(p, &onnx_seq_type, 1);
+}
+static MlirType parse_opt(MlirxAsmParser p) {
+  return parse_params(p, &onnx_opt_type, 1);
+}
+static MlirType parse_map(MlirxAsmParser p) {
+  return parse_params(p, &onnx_map_type, 2);
+}
 
 static void print_params(MlirType type, MlirxAsmPrinter p) {
   mlirxPrint(p, "<");
@@ -183,13 +193,16 @@ MlirType onnx_map_get(MlirContext ctx, MlirType key, MlirType value) {
   return mlirxTypeGet(ctx, &onnx_map_type, 2, params);
 }
 
-MlirType onnx_string_get(MlirContext ctx) { return mlirxTypeGet(ctx, &onnx_string_type, 0, NULL); }
+MlirType onnx_string_get(MlirContext ctx) {
+  return mlirxTypeGet(ctx, &onnx_string_type, 0, NULL);
+}
 
 //===----------------------------------------------------------------------===//
 // onnx_type <-> MlirType
 //===----------------------------------------------------------------------===//
 
-static const dim *dynamic_dim(dim_context *dims, onnx_dynamic_dim dynamic, void *user, int64_t axis) {
+static const dim *dynamic_dim(dim_context *dims, onnx_dynamic_dim dynamic, void *user,
+                              int64_t axis) {
   return dynamic ? dynamic(user, axis) : dim_unknown(dims);
 }
 
@@ -213,11 +226,12 @@ static bool tensor_from_mlir(onyx_arena *arena, dim_context *dims, MlirType type
 
 // A map's value is an element type, or a scalar tensor of one.
 static onyx_elem map_value_elem(MlirType value) {
-  return onnx_elem_from_mlir(mlirTypeIsATensor(value) ? mlirShapedTypeGetElementType(value) : value);
+  return onnx_elem_from_mlir(mlirTypeIsATensor(value) ? mlirShapedTypeGetElementType(value)
+                                                      : value);
 }
 
-bool onnx_type_from_mlir(onyx_arena *arena, dim_context *dims, MlirType type, onnx_dynamic_dim dynamic,
-                         void *user, onnx_type *out) {
+bool onnx_type_from_mlir(onyx_arena *arena, dim_context *dims, MlirType type,
+                         onnx_dynamic_dim dynamic, void *user, onnx_type *out) {
   *out = (onnx_type){.kind = ONYX_TYPE_NONE, .rank = -1};
   if (mlirTypeIsATensor(type))
     return tensor_from_mlir(arena, dims, type, dynamic, user, out);
@@ -287,7 +301,8 @@ static int find_schema_type(onyx_type_kind kind, onyx_elem elem, onyx_elem key, 
 
 int onnx_schema_type_index(MlirType type) {
   if (mlirTypeIsATensor(type))
-    return find_schema_type(ONYX_TYPE_TENSOR, onnx_elem_from_mlir(mlirShapedTypeGetElementType(type)), 0, -1);
+    return find_schema_type(ONYX_TYPE_TENSOR,
+                            onnx_elem_from_mlir(mlirShapedTypeGetElementType(type)), 0, -1);
   bool seq = mlirxTypeIsA(type, &onnx_seq_type), opt = mlirxTypeIsA(type, &onnx_opt_type);
   if (seq || opt) {
     int of = onnx_schema_type_index(type_param(type, 0));
@@ -307,7 +322,8 @@ static MlirLogicalResult verify_file(MlirLocation loc, intptr_t n, const MlirAtt
   if (n != 4 || !mlirAttributeIsAString(params[0]) || !mlirAttributeIsAInteger(params[1]) ||
       !mlirAttributeIsAInteger(params[2]) || !mlirAttributeIsAType(params[3]))
     return mlirxEmitErrorAt(loc, "#onnx.file: expected a name, an offset, a size and a type");
-  int64_t offset = mlirIntegerAttrGetValueInt(params[1]), bytes = mlirIntegerAttrGetValueInt(params[2]);
+  int64_t offset = mlirIntegerAttrGetValueInt(params[1]),
+          bytes = mlirIntegerAttrGetValueInt(params[2]);
   MlirType type = mlirTypeAttrGetValue(params[3]);
   if (mlirStringAttrGetValue(params[0]).length == 0)
     return mlirxEmitErrorAt(loc, "#onnx.file: expected the name of a file, found \"\"");
@@ -373,8 +389,9 @@ const MlirxAttr onnx_file_attr = {"file", true, verify_file, parse_file, print_f
 
 MlirAttribute onnx_file_get(MlirContext ctx, struct onnx_file file) {
   MlirType i64 = mlirIntegerTypeGet(ctx, 64);
-  MlirAttribute params[] = {mlirStringAttrGet(ctx, file.name), mlirIntegerAttrGet(i64, (int64_t)file.offset),
-                            mlirIntegerAttrGet(i64, (int64_t)file.bytes), mlirTypeAttrGet(file.type)};
+  MlirAttribute params[] = {
+      mlirStringAttrGet(ctx, file.name), mlirIntegerAttrGet(i64, (int64_t)file.offset),
+      mlirIntegerAttrGet(i64, (int64_t)file.bytes), mlirTypeAttrGet(file.type)};
   return mlirxAttrGet(ctx, &onnx_file_attr, 4, params);
 }
 
@@ -393,7 +410,8 @@ bool onnx_file_read(MlirAttribute attr, struct onnx_file *out) {
 //===----------------------------------------------------------------------===//
 
 static MlirStringRef layout_name(MlirAttribute dict) {
-  MlirAttribute name = mlirDictionaryAttrGetElementByName(dict, mlirStringRefCreateFromCString("dataLayout"));
+  MlirAttribute name =
+      mlirDictionaryAttrGetElementByName(dict, mlirStringRefCreateFromCString("dataLayout"));
   if (mlirAttributeIsNull(name) || !mlirAttributeIsAString(name))
     return mlirStringRefCreate("", 0);
   return mlirStringAttrGetValue(name);

@@ -57,7 +57,9 @@ static const char *set_text(text *t, const onyx_type_set *set) {
     if (!onyx_type_set_has(set, i))
       continue;
     append(str(n == 0 ? "" : n == all - 1 ? " or " : ", "), t);
-    append(str(tensors == all ? onyx_elem_mlir_name(onyx_schema_types[i].elem) : onyx_schema_types[i].text), t);
+    append(str(tensors == all ? onyx_elem_mlir_name(onyx_schema_types[i].elem)
+                              : onyx_schema_types[i].text),
+           t);
     n++;
   }
   return t->data;
@@ -80,7 +82,8 @@ static intptr_t side_count(const side *s) {
 }
 
 static MlirType side_type(const side *s, intptr_t i) {
-  return mlirValueGetType(s->results ? mlirOperationGetResult(s->op, i) : mlirOperationGetOperand(s->op, i));
+  return mlirValueGetType(s->results ? mlirOperationGetResult(s->op, i)
+                                     : mlirOperationGetOperand(s->op, i));
 }
 
 static const onyx_schema_param *side_param(const side *s, intptr_t i) {
@@ -105,8 +108,8 @@ typedef struct binding {
   int type;       // row of onyx_schema_types
 } binding;
 
-static MlirLogicalResult check_agreement(const side *s, intptr_t i, const onyx_schema_param *p, int type,
-                                         binding *bound) {
+static MlirLogicalResult check_agreement(const side *s, intptr_t i, const onyx_schema_param *p,
+                                         int type, binding *bound) {
   if (bound->index < 0) {
     *bound = (binding){s, i, type};
     return success();
@@ -114,14 +117,17 @@ static MlirLogicalResult check_agreement(const side *s, intptr_t i, const onyx_s
   if (bound->type == type)
     return success();
   text found, expected;
-  return onnx_error(s->op, "%s %d '%s': expected the type of %s %d '%s' (constraint %s), %s, found %s", s->word,
-                    (int)i, p->name, bound->side->word, (int)bound->index,
-                    side_param(bound->side, bound->index)->name, s->row->constraints[p->constraint].name,
-                    type_text(&expected, side_type(bound->side, bound->index)), type_text(&found, side_type(s, i)));
+  return onnx_error(
+      s->op, "%s %d '%s': expected the type of %s %d '%s' (constraint %s), %s, found %s", s->word,
+      (int)i, p->name, bound->side->word, (int)bound->index,
+      side_param(bound->side, bound->index)->name, s->row->constraints[p->constraint].name,
+      type_text(&expected, side_type(bound->side, bound->index)),
+      type_text(&found, side_type(s, i)));
 }
 
-// Whether the product of the known sizes, with 16 bytes an element (complex<f64>), fits 63 bits: memory has
-// no more, and stock passes compute with it. A size of 0 makes the product no smaller here.
+// Whether the product of the known sizes, with 16 bytes an element (complex<f64>), fits 63 bits:
+// memory has no more, and stock passes compute with it. A size of 0 makes the product no smaller
+// here.
 static bool fits_memory(MlirType type) {
   int64_t bytes = 16;
   for (int64_t i = 0; i < mlirShapedTypeGetRank(type); i++)
@@ -146,11 +152,11 @@ static MlirLogicalResult check_value(const side *s, intptr_t i, binding *binding
     return onnx_error(s->op, "%s %d '%s': expected %s, found %s", s->word, (int)i, p->name,
                       set_text(&expected, &c->types), type_text(&found, type));
   if (mlirTypeIsARankedTensor(type) && mlirShapedTypeGetRank(type) > ONYX_MAX_RANK)
-    return onnx_error(s->op, "%s %d '%s': expected a rank of at most %d, found %d", s->word, (int)i, p->name,
-                      ONYX_MAX_RANK, (int)mlirShapedTypeGetRank(type));
+    return onnx_error(s->op, "%s %d '%s': expected a rank of at most %d, found %d", s->word, (int)i,
+                      p->name, ONYX_MAX_RANK, (int)mlirShapedTypeGetRank(type));
   if (mlirTypeIsARankedTensor(type) && !fits_memory(type))
-    return onnx_error(s->op, "%s %d '%s': expected a size that memory can have, found %s", s->word, (int)i, p->name,
-                      type_text(&found, type));
+    return onnx_error(s->op, "%s %d '%s': expected a size that memory can have, found %s", s->word,
+                      (int)i, p->name, type_text(&found, type));
   return p->heterogeneous ? success() : check_agreement(s, i, p, index, &bindings[p->constraint]);
 }
 
@@ -193,7 +199,9 @@ static bool is_tensor(MlirAttribute a) {
   return !mlirTypeIsNull(type) && mlirTypeIsATensor(type);
 }
 
-static bool is_int(MlirAttribute a) { return mlirAttributeIsAInteger(a) || mlirAttributeIsABool(a); }
+static bool is_int(MlirAttribute a) {
+  return mlirAttributeIsAInteger(a) || mlirAttributeIsABool(a);
+}
 
 static bool is_elem_type(const char *name, MlirAttribute a) {
   return onyx_schema_attr_is_elem_type(name) && mlirAttributeIsAType(a) &&
@@ -250,7 +258,8 @@ static const char *kind_text(const onyx_schema_attr *row) {
   return found ? found : "a region instead of an attribute";
 }
 
-static MlirLogicalResult check_attr(MlirOperation op, const onyx_schema *row, MlirNamedAttribute named) {
+static MlirLogicalResult check_attr(MlirOperation op, const onyx_schema *row,
+                                    MlirNamedAttribute named) {
   MlirStringRef name = mlirIdentifierStr(named.name);
   if (memchr(name.data, '.', name.length) || mlirStringRefEqual(name, str("onnx_node_name")))
     return success();
@@ -280,7 +289,8 @@ static MlirLogicalResult check_attrs(MlirOperation op, const onyx_schema *row) {
       return onnx_error(op, "attribute '%s' is required: expected %s", a->name, kind_text(a));
   }
   if (mlirOperationGetNumRegions(op) != graphs)
-    return onnx_error(op, "expected %d region(s), found %d", graphs, (int)mlirOperationGetNumRegions(op));
+    return onnx_error(op, "expected %d region(s), found %d", graphs,
+                      (int)mlirOperationGetNumRegions(op));
   return success();
 }
 
@@ -294,7 +304,8 @@ static bool compatible(MlirType a, MlirType b) {
     return true;
   bool seq = mlirxTypeIsA(a, &onnx_seq_type), opt = mlirxTypeIsA(a, &onnx_opt_type);
   if ((seq && mlirxTypeIsA(b, &onnx_seq_type)) || (opt && mlirxTypeIsA(b, &onnx_opt_type)))
-    return compatible(mlirTypeAttrGetValue(mlirxTypeGetParam(a, 0)), mlirTypeAttrGetValue(mlirxTypeGetParam(b, 0)));
+    return compatible(mlirTypeAttrGetValue(mlirxTypeGetParam(a, 0)),
+                      mlirTypeAttrGetValue(mlirxTypeGetParam(b, 0)));
   if (!mlirTypeIsATensor(a) || !mlirTypeIsATensor(b) ||
       !mlirTypeEqual(mlirShapedTypeGetElementType(a), mlirShapedTypeGetElementType(b)))
     return false;
@@ -314,8 +325,11 @@ static MlirLogicalResult check_constant(MlirOperation op, const onyx_schema *row
   for (int i = 0; i < row->num_attrs; i++)
     values += !mlirAttributeIsNull(attribute(op, row->attrs[i].name));
   if (values != 1)
-    return onnx_error(op, "expected one of value, value_int, value_ints, value_float, value_floats, value_string, "
-                          "value_strings and sparse_value, found %d", values);
+    return onnx_error(
+        op,
+        "expected one of value, value_int, value_ints, value_float, value_floats, value_string, "
+        "value_strings and sparse_value, found %d",
+        values);
   MlirAttribute value = onnx_constant_value(op);
   if (mlirAttributeIsNull(value))
     value = attribute(op, "sparse_value");
@@ -357,7 +371,8 @@ static MlirOperation terminator_of(MlirOperation op, intptr_t region) {
   return mlirBlockIsNull(block) ? (MlirOperation){0} : mlirBlockGetTerminator(block);
 }
 
-static MlirLogicalResult check_region(MlirOperation op, intptr_t r, intptr_t arguments, intptr_t yields) {
+static MlirLogicalResult check_region(MlirOperation op, intptr_t r, intptr_t arguments,
+                                      intptr_t yields) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r));
   if (mlirBlockIsNull(block) || !mlirBlockIsNull(mlirBlockGetNextInRegion(block)))
     return onnx_error(op, "region %d: expected one block", (int)r);
@@ -373,8 +388,8 @@ static MlirLogicalResult check_region(MlirOperation op, intptr_t r, intptr_t arg
   return success();
 }
 
-// Loop (ONNX 25): iteration number, condition and the N carried values go in; condition, carried values
-// and scan outputs come out. Scan: all operands in, all results out. If: nothing in.
+// Loop (ONNX 25): iteration number, condition and the N carried values go in; condition, carried
+// values and scan outputs come out. Scan: all operands in, all results out. If: nothing in.
 static MlirLogicalResult check_regions(MlirOperation op, const onyx_schema *row) {
   intptr_t operands = mlirOperationGetNumOperands(op), results = mlirOperationGetNumResults(op);
   bool loop = strcmp(row->name, "Loop") == 0, branch = strcmp(row->name, "If") == 0;
@@ -400,28 +415,37 @@ MlirLogicalResult onnx_verify_operator_regions(MlirOperation op) {
 
 static MlirLogicalResult expect_counts(MlirOperation op, intptr_t operands, intptr_t results) {
   if (mlirOperationGetNumOperands(op) != operands)
-    return onnx_error(op, "expected %d operand(s), found %d", (int)operands, (int)mlirOperationGetNumOperands(op));
+    return onnx_error(op, "expected %d operand(s), found %d", (int)operands,
+                      (int)mlirOperationGetNumOperands(op));
   if (mlirOperationGetNumResults(op) != results)
-    return onnx_error(op, "expected %d result(s), found %d", (int)results, (int)mlirOperationGetNumResults(op));
+    return onnx_error(op, "expected %d result(s), found %d", (int)results,
+                      (int)mlirOperationGetNumResults(op));
   return success();
 }
 
-static MlirType operand_type(MlirOperation op, intptr_t i) { return mlirValueGetType(mlirOperationGetOperand(op, i)); }
-static MlirType result_type(MlirOperation op, intptr_t i) { return mlirValueGetType(mlirOperationGetResult(op, i)); }
+static MlirType operand_type(MlirOperation op, intptr_t i) {
+  return mlirValueGetType(mlirOperationGetOperand(op, i));
+}
+static MlirType result_type(MlirOperation op, intptr_t i) {
+  return mlirValueGetType(mlirOperationGetResult(op, i));
+}
 
 MlirLogicalResult onnx_verify_no_value(MlirOperation op) {
   text found;
   if (failed(expect_counts(op, 0, 1)))
     return failure();
   if (!mlirTypeIsANone(result_type(op, 0)))
-    return onnx_error(op, "result 0: expected none, found %s", type_text(&found, result_type(op, 0)));
+    return onnx_error(op, "result 0: expected none, found %s",
+                      type_text(&found, result_type(op, 0)));
   return success();
 }
 
 MlirLogicalResult onnx_verify_return(MlirOperation op) {
   MlirOperation function = mlirOperationGetParentOperation(op);
-  MlirAttribute type = mlirOperationIsNull(function) ? (MlirAttribute){0} : attribute(function, "function_type");
-  if (mlirAttributeIsNull(type) || !mlirAttributeIsAType(type) || !mlirTypeIsAFunction(mlirTypeAttrGetValue(type)))
+  MlirAttribute type =
+      mlirOperationIsNull(function) ? (MlirAttribute){0} : attribute(function, "function_type");
+  if (mlirAttributeIsNull(type) || !mlirAttributeIsAType(type) ||
+      !mlirTypeIsAFunction(mlirTypeAttrGetValue(type)))
     return onnx_error(op, "expected a function around it");
   MlirType signature = mlirTypeAttrGetValue(type);
   intptr_t n = mlirOperationGetNumOperands(op), want = mlirFunctionTypeGetNumResults(signature);
@@ -447,7 +471,8 @@ MlirLogicalResult onnx_verify_yield(MlirOperation op) {
 MlirLogicalResult onnx_verify_entry_point(MlirOperation op) {
   MlirAttribute func = attribute(op, "func");
   if (mlirAttributeIsNull(func) || !mlirAttributeIsAFlatSymbolRef(func))
-    return onnx_error(op, "attribute 'func' is required: expected a function's symbol such as @main_graph");
+    return onnx_error(
+        op, "attribute 'func' is required: expected a function's symbol such as @main_graph");
   return expect_counts(op, 0, 0);
 }
 
@@ -481,7 +506,8 @@ MlirLogicalResult onnx_verify_fused(MlirOperation op) {
   for (intptr_t i = 0; i < results; i++)
     if (!mlirTypeEqual(operand_type(end, i), result_type(op, i)))
       return onnx_error(op, "yielded value %d: expected %s as the result, found %s", (int)i,
-                        type_text(&expected, result_type(op, i)), type_text(&found, operand_type(end, i)));
+                        type_text(&expected, result_type(op, i)),
+                        type_text(&found, operand_type(end, i)));
   return success();
 }
 
@@ -494,7 +520,8 @@ MlirLogicalResult onnx_verify_layout_transform(MlirOperation op) {
   text found, expected;
   if (!compatible(operand_type(op, 0), result_type(op, 0)))
     return onnx_error(op, "result 0: expected the shape and elements of %s, found %s",
-                      type_text(&expected, operand_type(op, 0)), type_text(&found, result_type(op, 0)));
+                      type_text(&expected, operand_type(op, 0)),
+                      type_text(&found, result_type(op, 0)));
   return success();
 }
 
@@ -506,11 +533,12 @@ static MlirLogicalResult check_axis(MlirOperation op) {
   MlirType type = operand_type(op, 0);
   if (!mlirTypeIsATensor(type))
     return onnx_error(op, "operand 0: expected a tensor, found %s", type_text(&found, type));
-  bool is_signed = mlirTypeIsAInteger(mlirAttributeGetType(axis)) && mlirIntegerTypeIsSigned(mlirAttributeGetType(axis));
+  bool is_signed = mlirTypeIsAInteger(mlirAttributeGetType(axis)) &&
+                   mlirIntegerTypeIsSigned(mlirAttributeGetType(axis));
   int64_t value = is_signed ? mlirIntegerAttrGetValueSInt(axis) : mlirIntegerAttrGetValueInt(axis);
   if (value < 0 || (mlirShapedTypeHasRank(type) && value >= mlirShapedTypeGetRank(type)))
-    return onnx_error(op, "attribute 'axis': expected an axis of %s, found %lld", type_text(&found, type),
-                      (long long)value);
+    return onnx_error(op, "attribute 'axis': expected an axis of %s, found %lld",
+                      type_text(&found, type), (long long)value);
   return success();
 }
 
@@ -519,7 +547,8 @@ MlirLogicalResult onnx_verify_dim(MlirOperation op) {
     return failure();
   MlirType type = result_type(op, 0);
   text found;
-  if (!mlirTypeIsARankedTensor(type) || mlirShapedTypeGetRank(type) != 1 || mlirShapedTypeGetDimSize(type, 0) != 1 ||
+  if (!mlirTypeIsARankedTensor(type) || mlirShapedTypeGetRank(type) != 1 ||
+      mlirShapedTypeGetDimSize(type, 0) != 1 ||
       onnx_elem_from_mlir(mlirShapedTypeGetElementType(type)) != ONYX_I64)
     return onnx_error(op, "result 0: expected 'tensor<1xi64>', found %s", type_text(&found, type));
   return success();
@@ -540,8 +569,8 @@ MlirLogicalResult onnx_verify_attribute(MlirOperation op, intptr_t arg, MlirName
   for (int i = 0; i < 3; i++)
     if (mlirStringRefEqual(name, str(strings[i])) && !mlirAttributeIsAString(attr.attribute)) {
       if (arg >= 0)
-        return mlirxEmitError(op, "argument %d: attribute '%s': expected a string, found %s", (int)arg, strings[i],
-                              attr_text(&found, attr.attribute));
+        return mlirxEmitError(op, "argument %d: attribute '%s': expected a string, found %s",
+                              (int)arg, strings[i], attr_text(&found, attr.attribute));
       return mlirxEmitError(op, "attribute '%s': expected a string, found %s", strings[i],
                             attr_text(&found, attr.attribute));
     }

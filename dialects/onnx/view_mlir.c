@@ -27,8 +27,8 @@ struct view_scope {
   int64_t expand;
   bool map_files, failed;
   view_scope *known; // what inference found, for a scope that makes code; or NULL
-  ptr_map facts;   // value -> onnx_operand
-  ptr_map symbols; // value -> value_symbols
+  ptr_map facts;     // value -> onnx_operand
+  ptr_map symbols;   // value -> value_symbols
   view_symbol *table;
   int64_t num_symbols, cap_symbols;
 };
@@ -38,7 +38,8 @@ view_scope *view_scope_create(MlirOperation root, view_mode mode, MlirStringRef 
   view_scope *s = arena ? calloc(1, sizeof *s) : NULL;
   if (!s)
     abort(); // as the arena does
-  *s = (view_scope){.root = root, .mode = mode, .weights_root = weights_root, .arena = arena, .expand = 65536};
+  *s = (view_scope){
+      .root = root, .mode = mode, .weights_root = weights_root, .arena = arena, .expand = 65536};
   s->dims = dim_context_create(arena);
   return s;
 }
@@ -54,11 +55,21 @@ void view_scope_destroy(view_scope *s) {
   free(s);
 }
 
-onyx_arena *view_scope_arena(view_scope *s) { return s->arena; }
-dim_context *view_scope_dims(view_scope *s) { return s->dims; }
-void view_scope_set_expand(view_scope *s, int64_t max_elements) { s->expand = max_elements; }
-void view_scope_map_files(view_scope *s, bool all) { s->map_files = all; }
-bool view_scope_failed(const view_scope *s) { return s->failed; }
+onyx_arena *view_scope_arena(view_scope *s) {
+  return s->arena;
+}
+dim_context *view_scope_dims(view_scope *s) {
+  return s->dims;
+}
+void view_scope_set_expand(view_scope *s, int64_t max_elements) {
+  s->expand = max_elements;
+}
+void view_scope_map_files(view_scope *s, bool all) {
+  s->map_files = all;
+}
+bool view_scope_failed(const view_scope *s) {
+  return s->failed;
+}
 
 //===----------------------------------------------------------------------===//
 // Symbols
@@ -127,7 +138,8 @@ const dim *view_symbol_element(view_scope *s, MlirValue value, int64_t element) 
     v->num_elements = n;
   }
   if (!v->elements[element])
-    v->elements[element] = new_symbol(s, (view_symbol){.value = value, .element = true, .index = element});
+    v->elements[element] =
+        new_symbol(s, (view_symbol){.value = value, .element = true, .index = element});
   return v->elements[element];
 }
 
@@ -138,7 +150,8 @@ struct named_dims {
   int count;
 };
 
-static void name_axis(view_scope *s, struct named_dims *known, MlirValue arg, int64_t axis, const char *name) {
+static void name_axis(view_scope *s, struct named_dims *known, MlirValue arg, int64_t axis,
+                      const char *name) {
   MlirType type = mlirValueGetType(arg);
   if (!mlirTypeIsARankedTensor(type) || axis < 0 || axis >= mlirShapedTypeGetRank(type) ||
       !mlirShapedTypeIsDynamicDim(type, axis))
@@ -156,7 +169,8 @@ static void name_axis(view_scope *s, struct named_dims *known, MlirValue arg, in
   }
 }
 
-static void name_axes(view_scope *s, struct named_dims *known, MlirValue arg, MlirStringRef params) {
+static void name_axes(view_scope *s, struct named_dims *known, MlirValue arg,
+                      MlirStringRef params) {
   char *text = onyx_arena_printf(s->arena, "%.*s", (int)params.length, params.data), *rest = NULL;
   for (char *item = strtok_r(text, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
     char *name;
@@ -174,8 +188,8 @@ void view_scope_name_arguments(view_scope *s, MlirOperation function) {
   struct named_dims *known = ONYX_NEW(s->arena, struct named_dims);
   intptr_t n = mlirBlockIsNull(entry) ? 0 : mlirBlockGetNumArguments(entry);
   for (intptr_t i = 0; i < n && i < mlirArrayAttrGetNumElements(attrs); i++) {
-    MlirAttribute params =
-        mlirDictionaryAttrGetElementByName(mlirArrayAttrGetElement(attrs, i), str("onnx.dim_params"));
+    MlirAttribute params = mlirDictionaryAttrGetElementByName(mlirArrayAttrGetElement(attrs, i),
+                                                              str("onnx.dim_params"));
     if (!mlirAttributeIsNull(params) && mlirAttributeIsAString(params))
       name_axes(s, known, mlirBlockGetArgument(entry, i), mlirStringAttrGetValue(params));
   }
@@ -185,15 +199,19 @@ void view_scope_name_arguments(view_scope *s, MlirOperation function) {
 // Constants
 //===----------------------------------------------------------------------===//
 
-static bool is_packed(onyx_elem elem) { return onyx_elem_bits(elem) < 8; }
+static bool is_packed(onyx_elem elem) {
+  return onyx_elem_bits(elem) < 8;
+}
 
-static bool file_data(view_scope *s, MlirOperation op, const struct onnx_file *file, onnx_operand *out) {
+static bool file_data(view_scope *s, MlirOperation op, const struct onnx_file *file,
+                      onnx_operand *out) {
   if (s->mode == VIEW_VERIFY || (!s->map_files && out->num_elements > ONYX_MAX_SHAPE_DATA))
     return true;
   const char *error = NULL;
   if (!s->weights && !(s->weights = weights_cache_create(s->root, s->weights_root)))
     abort();
-  const void *bytes = weights_range(s->weights, s->arena, file->name, file->offset, file->bytes, &error);
+  const void *bytes =
+      weights_range(s->weights, s->arena, file->name, file->offset, file->bytes, &error);
   if (!bytes) {
     s->failed = true;
     onnx_error(op, "%s", error);
@@ -252,7 +270,9 @@ static void dense_data(view_scope *s, MlirAttribute attr, onnx_operand *out) {
   out->data = data;
 }
 
-static bool is_shape_elem(onyx_elem elem) { return onyx_elem_is_int(elem) || elem == ONYX_BOOL; }
+static bool is_shape_elem(onyx_elem elem) {
+  return onyx_elem_is_int(elem) || elem == ONYX_BOOL;
+}
 
 static void constant_values(view_scope *s, onnx_operand *o) {
   if (!o->data || !is_shape_elem(o->type.elem) || o->num_elements > ONYX_MAX_SHAPE_DATA)
@@ -365,7 +385,8 @@ static onnx_operand *make_fact(view_scope *s, MlirValue value) {
     return o;
   *o = (onnx_operand){0};
   struct axis_of axis = {s, value};
-  if (!onnx_type_from_mlir(s->arena, s->dims, mlirValueGetType(value), symbol_axis, &axis, &o->type))
+  if (!onnx_type_from_mlir(s->arena, s->dims, mlirValueGetType(value), symbol_axis, &axis,
+                           &o->type))
     o->type = (onnx_type){.kind = ONYX_TYPE_NONE, .rank = -1};
   symbolic_values(s, value, o);
   return o;
@@ -390,7 +411,9 @@ bool view_has_fact(const view_scope *s, MlirValue value) {
   return ptr_map_get(&s->facts, value.ptr) != NULL;
 }
 
-void view_scope_use(view_scope *code, view_scope *known) { code->known = known; }
+void view_scope_use(view_scope *code, view_scope *known) {
+  code->known = known;
+}
 
 // Dims that inference found, and the symbol that stands for each in one op's view.
 struct equal_dims {
@@ -680,7 +703,8 @@ static bool contradiction(view_scope *s, MlirOperation op, int r, const onnx_typ
   return false;
 }
 
-static bool meet_tensor(view_scope *s, MlirOperation op, int r, onnx_type *t, const onnx_type *written) {
+static bool meet_tensor(view_scope *s, MlirOperation op, int r, onnx_type *t,
+                        const onnx_type *written) {
   if (written->rank < 0)
     return true;
   if (t->rank < 0) {
@@ -716,13 +740,15 @@ static bool meet(view_scope *s, MlirOperation op, int r, onnx_type *t, MlirValue
   onnx_type written;
   struct axis_of axis = {s, result};
   bool code = s->mode == VIEW_CODE;
-  if (!onnx_type_from_mlir(s->arena, s->dims, mlirValueGetType(result), code ? unknown_axis : symbol_axis,
-                           code ? (void *)s : (void *)&axis, &written))
+  if (!onnx_type_from_mlir(s->arena, s->dims, mlirValueGetType(result),
+                           code ? unknown_axis : symbol_axis, code ? (void *)s : (void *)&axis,
+                           &written))
     return onnx_error(op, "result %d: expected a type of the onnx dialect", r), false;
   if (t->kind == ONYX_TYPE_NONE)
     *t = written;
   if (t->kind != written.kind)
-    return onnx_error(op, "result %d: expected %s, found %s", r, kind_name(t), kind_name(&written)), false;
+    return onnx_error(op, "result %d: expected %s, found %s", r, kind_name(t), kind_name(&written)),
+           false;
   if (t->kind == ONYX_TYPE_SEQ || t->kind == ONYX_TYPE_OPT) {
     if (!t->of || (t->of->kind == ONYX_TYPE_TENSOR && t->of->rank < 0))
       t->of = written.of;
@@ -733,8 +759,8 @@ static bool meet(view_scope *s, MlirOperation op, int r, onnx_type *t, MlirValue
     t->key = written.key;
   }
   if (t->elem != written.elem)
-    return onnx_error(op, "result %d: expected elements of %s, found %s", r, onyx_elem_mlir_name(t->elem),
-                      onyx_elem_mlir_name(written.elem)),
+    return onnx_error(op, "result %d: expected elements of %s, found %s", r,
+                      onyx_elem_mlir_name(t->elem), onyx_elem_mlir_name(written.elem)),
            false;
   return t->kind != ONYX_TYPE_TENSOR || meet_tensor(s, op, r, t, &written);
 }

@@ -23,7 +23,7 @@ struct mapped_file {
 
 struct weights_cache {
   struct mapped_file *files;
-  MlirStringRef root;  // of the pass option or the module attribute
+  MlirStringRef root;   // of the pass option or the module attribute
   MlirAttribute listed; // onnx.weights_files, or null
 };
 
@@ -67,9 +67,9 @@ void weights_cache_destroy(weights_cache *cache) {
 static char *path_of(const weights_cache *cache, MlirStringRef name) {
   char *path = NULL;
   bool absolute = name.length && name.data[0] == '/';
-  int n = cache->root.length && !absolute
-              ? asprintf(&path, "%.*s/%.*s", (int)cache->root.length, cache->root.data, (int)name.length, name.data)
-              : asprintf(&path, "%.*s", (int)name.length, name.data);
+  int n = cache->root.length && !absolute ? asprintf(&path, "%.*s/%.*s", (int)cache->root.length,
+                                                     cache->root.data, (int)name.length, name.data)
+                                          : asprintf(&path, "%.*s", (int)name.length, name.data);
   return n < 0 ? NULL : path;
 }
 
@@ -165,8 +165,8 @@ static struct mapped_file *find_file(weights_cache *cache, MlirStringRef name) {
   return f;
 }
 
-const void *weights_range(weights_cache *cache, onyx_arena *arena, MlirStringRef name, uint64_t offset,
-                          uint64_t bytes, const char **error) {
+const void *weights_range(weights_cache *cache, onyx_arena *arena, MlirStringRef name,
+                          uint64_t offset, uint64_t bytes, const char **error) {
   struct mapped_file *f = find_file(cache, name);
   if (!f) {
     *error = "out of memory";

@@ -1,7 +1,7 @@
 // constprop-onnx: operators over constants become constants, by evaluating their comprehension.
 //
-// Shape data counts as constant wherever inference knows it. What would be larger than max-elements is
-// left alone: it is computed once when the model is loaded, and the text stays small.
+// Shape data counts as constant wherever inference knows it. What would be larger than max-elements
+// is left alone: it is computed once when the model is loaded, and the text stays small.
 #include "passes/onnx/infer.h"
 #include "passes/onnx/passes.h"
 #include "passes/onnx/rewrite.h"
@@ -17,7 +17,9 @@ struct folding {
   int64_t max_elements, max_steps;
 };
 
-static MlirStringRef str(const char *text) { return mlirStringRefCreateFromCString(text); }
+static MlirStringRef str(const char *text) {
+  return mlirStringRefCreateFromCString(text);
+}
 
 // Number of elements of a static type; -1 when it is not static or larger than max.
 static int64_t static_elements(const onnx_type *t, int64_t max) {
@@ -35,12 +37,15 @@ static int64_t static_elements(const onnx_type *t, int64_t max) {
 static const void *known_elements(struct folding *f, const onnx_operand *fact) {
   int64_t n = static_elements(&fact->type, f->max_elements), value;
   onyx_elem elem = fact->type.elem;
-  if (n < 0 || !fact->values || fact->num_values != n || !(onyx_elem_is_int(elem) || elem == ONYX_BOOL))
+  if (n < 0 || !fact->values || fact->num_values != n ||
+      !(onyx_elem_is_int(elem) || elem == ONYX_BOOL))
     return NULL;
-  void *data = onyx_arena_alloc(view_scope_arena(f->scope), (size_t)(n + 1) * (size_t)onyx_elem_bytes(elem));
+  void *data =
+      onyx_arena_alloc(view_scope_arena(f->scope), (size_t)(n + 1) * (size_t)onyx_elem_bytes(elem));
   for (int64_t i = 0; i < n; i++) {
     // A value that the type does not hold has wrapped somewhere on its way: run time knows how.
-    if (!fact->values[i] || !dim_is_const(fact->values[i], &value) || onyx_int_wrap(elem, value) != value)
+    if (!fact->values[i] || !dim_is_const(fact->values[i], &value) ||
+        onyx_int_wrap(elem, value) != value)
       return NULL;
     onyx_element_from_int(elem, data, i, value);
   }
@@ -48,13 +53,15 @@ static const void *known_elements(struct folding *f, const onnx_operand *fact) {
 }
 
 // Replaces result r by a constant before op.
-static void replace_by_constant(struct folding *f, MlirOperation op, intptr_t r, const onnx_type *type,
-                                const void *data) {
+static void replace_by_constant(struct folding *f, MlirOperation op, intptr_t r,
+                                const onnx_type *type, const void *data) {
   MlirContext ctx = mlirOperationGetContext(op);
   MlirValue old = mlirOperationGetResult(op, r);
   MlirType tensor = onnx_type_to_mlir(ctx, type, (MlirAttribute){0});
-  MlirOperationState state = mlirOperationStateGet(str("onnx.Constant"), mlirOperationGetLocation(op));
-  MlirNamedAttribute value = mlirNamedAttributeGet(mlirIdentifierGet(ctx, str("value")), view_dense(tensor, data));
+  MlirOperationState state =
+      mlirOperationStateGet(str("onnx.Constant"), mlirOperationGetLocation(op));
+  MlirNamedAttribute value =
+      mlirNamedAttributeGet(mlirIdentifierGet(ctx, str("value")), view_dense(tensor, data));
   mlirOperationStateAddAttributes(&state, 1, &value);
   MlirType seen = mlirValueGetType(old);
   mlirOperationStateAddResults(&state, 1, &seen);
@@ -64,7 +71,9 @@ static void replace_by_constant(struct folding *f, MlirOperation op, intptr_t r,
   mlirxReportHit(f->pass, onnx_schema_of(op)->name);
 }
 
-static bool has_uses(MlirValue v) { return !mlirOpOperandIsNull(mlirValueGetFirstUse(v)); }
+static bool has_uses(MlirValue v) {
+  return !mlirOpOperandIsNull(mlirValueGetFirstUse(v));
+}
 
 // Results that are shape data.
 static void fold_known(struct folding *f, MlirOperation op) {
@@ -118,8 +127,8 @@ static void fold_by_evaluation(struct folding *f, MlirOperation op, op_view *v) 
       replace_by_constant(f, op, r, &results[r].type, data[r]);
 }
 
-// Over constants the comprehension alone decides: what it cannot do (a check that fails, too many steps)
-// stays, and the compiled model will say so. Else what inference knows counts.
+// Over constants the comprehension alone decides: what it cannot do (a check that fails, too many
+// steps) stays, and the compiled model will say so. Else what inference knows counts.
 static void fold_operator(struct folding *f, MlirOperation op) {
   op_view *v = view_from_op(f->scope, op);
   if (!v)
@@ -134,10 +143,11 @@ static void fold_block(struct folding *f, MlirBlock block) {
   for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);) {
     MlirOperation next = mlirOperationGetNextInBlock(op);
     for (intptr_t r = 0; r < mlirOperationGetNumRegions(op); r++)
-      for (MlirBlock b = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r)); !mlirBlockIsNull(b);
-           b = mlirBlockGetNextInRegion(b))
+      for (MlirBlock b = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r));
+           !mlirBlockIsNull(b); b = mlirBlockGetNextInRegion(b))
         fold_block(f, b);
-    if (onnx_schema_of(op) && !onnx_is(op, "Constant") && mlirOperationGetNumRegions(op) == 0 && mlirxIsPure(op))
+    if (onnx_schema_of(op) && !onnx_is(op, "Constant") && mlirOperationGetNumRegions(op) == 0 &&
+        mlirxIsPure(op))
       fold_operator(f, op);
     op = next;
   }
@@ -145,17 +155,19 @@ static void fold_block(struct folding *f, MlirBlock block) {
 
 static MlirLogicalResult propagate(MlirOperation function, void *user) {
   MlirxPass pass = *(MlirxPass *)user;
-  view_scope *scope = view_scope_create(function, VIEW_INFER, mlirxPassGetString(pass, OPT_WEIGHTS_ROOT));
+  view_scope *scope =
+      view_scope_create(function, VIEW_INFER, mlirxPassGetString(pass, OPT_WEIGHTS_ROOT));
   view_scope_map_files(scope, true);
-  struct folding f = {pass, scope, mlirxPassGetInt(pass, OPT_MAX_ELEMENTS), mlirxPassGetInt(pass, OPT_MAX_STEPS)};
+  struct folding f = {pass, scope, mlirxPassGetInt(pass, OPT_MAX_ELEMENTS),
+                      mlirxPassGetInt(pass, OPT_MAX_STEPS)};
   bool changed;
   MlirLogicalResult ok = infer_function(scope, function);
   // A constant has the type that its users see: the inferred one.
   if (mlirLogicalResultIsSuccess(ok))
     ok = infer_write(scope, function, &changed);
   if (mlirLogicalResultIsSuccess(ok)) {
-    for (MlirBlock b = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0)); !mlirBlockIsNull(b);
-         b = mlirBlockGetNextInRegion(b))
+    for (MlirBlock b = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
+         !mlirBlockIsNull(b); b = mlirBlockGetNextInRegion(b))
       fold_block(&f, b);
     erase_dead_ops(function);
   }
@@ -170,11 +182,14 @@ static MlirLogicalResult run(MlirxPass pass, MlirOperation op, void *state) {
 
 static const MlirxOption options[] = {
     [OPT_WEIGHTS_ROOT] = {"weights-root", MLIRX_OPT_STRING, NULL, "folder of #onnx.file names"},
-    [OPT_MAX_ELEMENTS] = {"max-elements", MLIRX_OPT_INT, "1024", "largest result that becomes a constant"},
-    [OPT_MAX_STEPS] = {"max-steps", MLIRX_OPT_INT, "4000000", "loop iterations that folding one operator may take"},
+    [OPT_MAX_ELEMENTS] = {"max-elements", MLIRX_OPT_INT, "1024",
+                          "largest result that becomes a constant"},
+    [OPT_MAX_STEPS] = {"max-steps", MLIRX_OPT_INT, "4000000",
+                       "loop iterations that folding one operator may take"},
     {0}};
 const MlirxPassDescriptor onnx_constprop_pass = {.argument = "constprop-onnx",
-                                                 .description = "Fold ONNX operators over constants",
+                                                 .description =
+                                                     "Fold ONNX operators over constants",
                                                  .options = options,
                                                  .report = true,
                                                  .run = run};

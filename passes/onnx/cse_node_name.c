@@ -1,7 +1,7 @@
 // onnx-cse-with-node-name: common subexpressions, whatever the nodes are called.
 //
-// Stock cse compares attributes, so that two nodes that differ in onnx_node_name alone stay two. Here the
-// first that dominates serves both, under its own name.
+// Stock cse compares attributes, so that two nodes that differ in onnx_node_name alone stay two.
+// Here the first that dominates serves both, under its own name.
 #include "dialects/onnx/onnx.h"
 #include "dialects/onnx/ptr_map.h"
 #include "passes/onnx/passes.h"
@@ -18,16 +18,21 @@ struct cse {
   ptr_map table; // hash -> struct seen
 };
 
-static MlirStringRef str(const char *text) { return mlirStringRefCreateFromCString(text); }
+static MlirStringRef str(const char *text) {
+  return mlirStringRefCreateFromCString(text);
+}
 
-static bool is_name(MlirNamedAttribute a) { return mlirStringRefEqual(mlirIdentifierStr(a.name), str("onnx_node_name")); }
+static bool is_name(MlirNamedAttribute a) {
+  return mlirStringRefEqual(mlirIdentifierStr(a.name), str("onnx_node_name"));
+}
 
 static uintptr_t mix(uintptr_t h, const void *p) {
   h = (h ^ (uintptr_t)p) * (uintptr_t)0x9E3779B97F4A7C15u;
   return h ^ (h >> 29);
 }
 
-// Attributes are unique in their context: the same value is the same pointer. A dictionary is sorted by name.
+// Attributes are unique in their context: the same value is the same pointer. A dictionary is
+// sorted by name.
 static uintptr_t hash_of(MlirOperation op) {
   uintptr_t h = mix(1, mlirOperationGetTypeID(op).ptr);
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++)
@@ -52,17 +57,20 @@ static intptr_t count_attributes(MlirOperation op) {
 static bool same(MlirOperation a, MlirOperation b) {
   if (mlirOperationGetTypeID(a).ptr != mlirOperationGetTypeID(b).ptr ||
       mlirOperationGetNumOperands(a) != mlirOperationGetNumOperands(b) ||
-      mlirOperationGetNumResults(a) != mlirOperationGetNumResults(b) || count_attributes(a) != count_attributes(b))
+      mlirOperationGetNumResults(a) != mlirOperationGetNumResults(b) ||
+      count_attributes(a) != count_attributes(b))
     return false;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(a); i++)
     if (!mlirValueEqual(mlirOperationGetOperand(a, i), mlirOperationGetOperand(b, i)))
       return false;
   for (intptr_t i = 0; i < mlirOperationGetNumResults(a); i++)
-    if (!mlirTypeEqual(mlirValueGetType(mlirOperationGetResult(a, i)), mlirValueGetType(mlirOperationGetResult(b, i))))
+    if (!mlirTypeEqual(mlirValueGetType(mlirOperationGetResult(a, i)),
+                       mlirValueGetType(mlirOperationGetResult(b, i))))
       return false;
   for (intptr_t i = 0; i < mlirOperationGetNumAttributes(a); i++) {
     MlirNamedAttribute x = mlirOperationGetAttribute(a, i);
-    if (!is_name(x) && !mlirAttributeEqual(x.attribute, mlirOperationGetAttributeByName(b, mlirIdentifierStr(x.name))))
+    if (!is_name(x) && !mlirAttributeEqual(x.attribute, mlirOperationGetAttributeByName(
+                                                            b, mlirIdentifierStr(x.name))))
       return false;
   }
   return true;
@@ -76,7 +84,8 @@ static void replace(struct cse *c, MlirOperation op, MlirOperation by) {
 
 static MlirLogicalResult visit(MlirOperation op, void *user) {
   struct cse *c = user;
-  if (!onnx_is_onnx(op) || mlirOperationGetNumResults(op) == 0 || mlirOperationGetNumRegions(op) || !mlirxIsPure(op))
+  if (!onnx_is_onnx(op) || mlirOperationGetNumResults(op) == 0 || mlirOperationGetNumRegions(op) ||
+      !mlirxIsPure(op))
     return mlirLogicalResultSuccess();
   const void *key = (const void *)hash_of(op);
   struct seen *first = ptr_map_get(&c->table, key);
@@ -103,7 +112,8 @@ static MlirLogicalResult run(MlirxPass pass, MlirOperation op, void *state) {
   return mlirLogicalResultSuccess();
 }
 
-const MlirxPassDescriptor onnx_cse_node_name_pass = {.argument = "onnx-cse-with-node-name",
-                                                     .description = "Merge equal operators, whatever their nodes' names",
-                                                     .report = true,
-                                                     .run = run};
+const MlirxPassDescriptor onnx_cse_node_name_pass = {
+    .argument = "onnx-cse-with-node-name",
+    .description = "Merge equal operators, whatever their nodes' names",
+    .report = true,
+    .run = run};

@@ -1,7 +1,7 @@
 // decompose-onnx: composite operators become simpler ones.
 //
-// By default operators that are no part of the standard, which exporters and onnxruntime's optimizer emit;
-// with target=NAME,.. those named, the standard's own among them.
+// By default operators that are no part of the standard, which exporters and onnxruntime's
+// optimizer emit; with target=NAME,.. those named, the standard's own among them.
 #include "passes/onnx/decompose.h"
 #include "passes/onnx/passes.h"
 
@@ -13,14 +13,21 @@
 // Building
 //===----------------------------------------------------------------------===//
 
-MlirType elem_type(MlirValue v) { return mlirShapedTypeGetElementType(type_of(v)); }
-MlirType i64_of(const composite *c) { return mlirIntegerTypeGet(c->b.ctx, 64); }
+MlirType elem_type(MlirValue v) {
+  return mlirShapedTypeGetElementType(type_of(v));
+}
+MlirType i64_of(const composite *c) {
+  return mlirIntegerTypeGet(c->b.ctx, 64);
+}
 
-MlirValue call(composite *c, const char *name, MlirType elem, int n, const MlirValue *operands, const onnx_named *attrs) {
+MlirValue call(composite *c, const char *name, MlirType elem, int n, const MlirValue *operands,
+               const onnx_named *attrs) {
   return make_op(&c->b, name, mlirUnrankedTensorTypeGet(elem), n, operands, attrs);
 }
 
-MlirValue unary(composite *c, const char *name, MlirValue x) { return call(c, name, elem_type(x), 1, &x, NULL); }
+MlirValue unary(composite *c, const char *name, MlirValue x) {
+  return call(c, name, elem_type(x), 1, &x, NULL);
+}
 
 MlirValue binary(composite *c, const char *name, MlirValue x, MlirValue y) {
   MlirValue operands[] = {x, y};
@@ -44,7 +51,9 @@ MlirValue cast(composite *c, MlirValue x, MlirType elem) {
   return call(c, "Cast", elem, 1, &x, attrs);
 }
 
-MlirValue number(composite *c, MlirType elem, double value) { return make_float(&c->b, elem, value); }
+MlirValue number(composite *c, MlirType elem, double value) {
+  return make_float(&c->b, elem, value);
+}
 
 MlirValue scalar_int(composite *c, MlirType elem, int64_t value) {
   MlirType type = tensor_type(elem, 0, NULL);
@@ -53,9 +62,15 @@ MlirValue scalar_int(composite *c, MlirType elem, int64_t value) {
   return make_op(&c->b, "Constant", type, 0, NULL, attrs);
 }
 
-MlirValue ints(composite *c, int n, const int64_t *values) { return make_ints(&c->b, n, values); }
-MlirValue none(composite *c) { return make_none(&c->b); }
-MlirAttribute string_value(const composite *c, const char *text) { return mlirStringAttrGet(c->b.ctx, str(text)); }
+MlirValue ints(composite *c, int n, const int64_t *values) {
+  return make_ints(&c->b, n, values);
+}
+MlirValue none(composite *c) {
+  return make_none(&c->b);
+}
+MlirAttribute string_value(const composite *c, const char *text) {
+  return mlirStringAttrGet(c->b.ctx, str(text));
+}
 
 MlirValue sizes(composite *c, MlirValue x, int64_t start, int64_t end) {
   const onnx_named attrs[] = {{"start", int_value(c, start)}, {"end", int_value(c, end)}, {0}};
@@ -119,12 +134,13 @@ MlirLogicalResult replace_results(composite *c, int n, const MlirValue *values) 
   return success();
 }
 
-static const char *const activations[] = {"Relu", "Tanh", "Sigmoid", "Softplus", "Softsign",
-                                          "LeakyRelu", "HardSigmoid", "Clip"};
+static const char *const activations[] = {"Relu",     "Tanh",      "Sigmoid",     "Softplus",
+                                          "Softsign", "LeakyRelu", "HardSigmoid", "Clip"};
 enum { LEAKY_RELU = 5, HARD_SIGMOID = 6, CLIP = 7, NUM_ACTIVATIONS = 8, NO_ACTIVATION = -1 };
 
 int activation_kind(MlirAttribute name) {
-  if (mlirAttributeIsNull(name) || !mlirAttributeIsAString(name) || mlirStringAttrGetValue(name).length == 0)
+  if (mlirAttributeIsNull(name) || !mlirAttributeIsAString(name) ||
+      mlirStringAttrGetValue(name).length == 0)
     return NO_ACTIVATION;
   for (int i = 0; i < NUM_ACTIVATIONS; i++)
     if (mlirStringRefEqual(mlirStringAttrGetValue(name), str(activations[i])))
@@ -143,7 +159,8 @@ MlirValue activation(composite *c, MlirValue x, int kind, double alpha, double b
   case HARD_SIGMOID:
     return call(c, "HardSigmoid", elem_type(x), 1, &x, line);
   case CLIP:
-    return binary(c, "Min", binary(c, "Max", x, number(c, elem_type(x), alpha)), number(c, elem_type(x), beta));
+    return binary(c, "Min", binary(c, "Max", x, number(c, elem_type(x), alpha)),
+                  number(c, elem_type(x), beta));
   default:
     return unary(c, activations[kind], x);
   }
@@ -169,7 +186,8 @@ static bool selected(const struct decompose_selection *s, const decompose_rule *
 
 static bool string_is(MlirOperation op, const char *name, const char *text) {
   MlirAttribute a = attribute(op, name);
-  return !mlirAttributeIsNull(a) && mlirAttributeIsAString(a) && mlirStringRefEqual(mlirStringAttrGetValue(a), str(text));
+  return !mlirAttributeIsNull(a) && mlirAttributeIsAString(a) &&
+         mlirStringRefEqual(mlirStringAttrGetValue(a), str(text));
 }
 
 static bool matches(MlirOperation op, const decompose_rule *rule) {
@@ -179,7 +197,8 @@ static bool matches(MlirOperation op, const decompose_rule *rule) {
          (strcmp(rule->domain, ANY_DOMAIN) == 0 || string_is(op, "domain_name", rule->domain));
 }
 
-static MlirLogicalResult apply(MlirRewritePattern pattern, MlirOperation op, MlirPatternRewriter rewriter, void *user) {
+static MlirLogicalResult apply(MlirRewritePattern pattern, MlirOperation op,
+                               MlirPatternRewriter rewriter, void *user) {
   (void)pattern;
   const struct decompose_selection *s = user;
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
@@ -195,12 +214,15 @@ static MlirLogicalResult apply(MlirRewritePattern pattern, MlirOperation op, Mli
 }
 
 // Roots: onnx.Custom, and the standard's operators that are asked for.
-static void add_pattern(MlirRewritePatternSet set, MlirContext ctx, const char *root, struct decompose_selection *s) {
+static void add_pattern(MlirRewritePatternSet set, MlirContext ctx, const char *root,
+                        struct decompose_selection *s) {
   MlirRewritePatternCallbacks callbacks = {.matchAndRewrite = apply};
-  mlirRewritePatternSetAdd(set, mlirOpRewritePatternCreate(str(root), 1, ctx, callbacks, s, 0, NULL));
+  mlirRewritePatternSetAdd(set,
+                           mlirOpRewritePatternCreate(str(root), 1, ctx, callbacks, s, 0, NULL));
 }
 
-void decompose_add_patterns(MlirRewritePatternSet set, MlirContext ctx, struct decompose_selection *s) {
+void decompose_add_patterns(MlirRewritePatternSet set, MlirContext ctx,
+                            struct decompose_selection *s) {
   add_pattern(set, ctx, "onnx.Custom", s);
   for (const decompose_rule *rule = decompose_rules_standard; rule->function; rule++)
     if (selected(s, rule)) {
@@ -224,10 +246,12 @@ static MlirLogicalResult run(MlirxPass pass, MlirOperation op, void *state) {
 }
 
 static const MlirxOption options[] = {
-    {"target", MLIRX_OPT_STRING_LIST, NULL, "operators to take apart (default: all that the standard does not have)"},
+    {"target", MLIRX_OPT_STRING_LIST, NULL,
+     "operators to take apart (default: all that the standard does not have)"},
     {0}};
-const MlirxPassDescriptor onnx_decompose_pass = {.argument = "decompose-onnx",
-                                                 .description = "Take composite operators apart into simpler ones",
-                                                 .options = options,
-                                                 .report = true,
-                                                 .run = run};
+const MlirxPassDescriptor onnx_decompose_pass = {
+    .argument = "decompose-onnx",
+    .description = "Take composite operators apart into simpler ones",
+    .options = options,
+    .report = true,
+    .run = run};

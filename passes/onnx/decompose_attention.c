@@ -1,10 +1,12 @@
 // com.microsoft: Attention, MultiHeadAttention, RotaryEmbedding.
 //
-// Written as products, a softmax and masks, so that each part is scheduled by what is known of it. B: batch,
-// S: queries, T: keys, N: heads, D: size of a head.
+// Written as products, a softmax and masks, so that each part is scheduled by what is known of it.
+// B: batch, S: queries, T: keys, N: heads, D: size of a head.
 #include "passes/onnx/decompose.h"
 
-static MlirLogicalResult one_result(composite *c, MlirValue v) { return replace_results(c, 1, &v); }
+static MlirLogicalResult one_result(composite *c, MlirValue v) {
+  return replace_results(c, 1, &v);
+}
 
 // [B, S, N * D] to [B, N, S, D]
 static MlirValue split_heads(composite *c, MlirValue x, int64_t heads) {
@@ -31,22 +33,24 @@ static MlirValue causal(composite *c, MlirValue queries, MlirValue keys) {
   return compare(c, "LessOrEqual", range(c, scalar_int(c, i64_of(c), 0), t), q);
 }
 
-// Is it one of the masks that `allowed` reads? A list of 2 B or 3 B + 2 entries means something else, four axes
-// are a triangle of the longest sequence.
+// Is it one of the masks that `allowed` reads? A list of 2 B or 3 B + 2 entries means something
+// else, four axes are a triangle of the longest sequence.
 static bool is_mask(MlirValue mask, MlirValue input) {
   int64_t rank = rank_of(mask);
-  return rank == 2 || rank == 3 || (rank == 1 && size_of(mask, 0) > 0 && size_of(mask, 0) == size_of(input, 0));
+  return rank == 2 || rank == 3 ||
+         (rank == 1 && size_of(mask, 0) > 0 && size_of(mask, 0) == size_of(input, 0));
 }
 
-// A mask of keys that count (1) and those that do not (0) as [B, 1, 1 or S, T] of bool: [B, T], [B, S, T], or [B]
-// lengths.
+// A mask of keys that count (1) and those that do not (0) as [B, 1, 1 or S, T] of bool: [B, T], [B,
+// S, T], or [B] lengths.
 static MlirValue allowed(composite *c, MlirValue mask, MlirValue keys) {
   const int64_t one[] = {1}, two[] = {1, 2}, three[] = {1, 2, 3};
   MlirValue zero = scalar_int(c, elem_type(mask), 0);
   switch (rank_of(mask)) {
   case 1: {
     MlirValue t = squeeze(c, sizes(c, keys, 2, 3), 0), lengths = cast(c, mask, i64_of(c));
-    return compare(c, "Less", range(c, scalar_int(c, i64_of(c), 0), t), unsqueeze(c, lengths, 3, three));
+    return compare(c, "Less", range(c, scalar_int(c, i64_of(c), 0), t),
+                   unsqueeze(c, lengths, 3, three));
   }
   case 2:
     return unsqueeze(c, compare(c, "Greater", mask, zero), 2, two);
@@ -72,7 +76,8 @@ static MlirValue attend(composite *c, const heads *h) {
   if (!mlirValueIsNull(h->bias))
     scores = binary(c, "Add", scores, h->bias);
   if (!mlirValueIsNull(h->mask)) {
-    // Filtered scores are lowered, not replaced: a row where nothing is allowed stays a distribution.
+    // Filtered scores are lowered, not replaced: a row where nothing is allowed stays a
+    // distribution.
     MlirValue low = number(c, elem, h->filter), zero = number(c, elem, 0);
     scores = binary(c, "Add", scores, choose(c, h->mask, zero, low));
   }
@@ -102,7 +107,8 @@ static bool scale_of(const composite *c, int64_t head_size, double *scale) {
 // Attention(input, weights, bias?, mask_index?, past?, attention_bias?): results output, present
 static MlirLogicalResult attention(composite *c) {
   MlirValue x = in(c, 0), weights = in(c, 1);
-  int64_t n = int_attr(c->op, "num_heads", 0), hidden[3], total = size_of(weights, 1), bounds[4] = {0};
+  int64_t n = int_attr(c->op, "num_heads", 0), hidden[3], total = size_of(weights, 1),
+          bounds[4] = {0};
   int given = ints_attr(c->op, "qkv_hidden_sizes", hidden, 3);
   if (n <= 0 || total <= 0 || (given < 0 && total % 3) || int_attr(c->op, "do_rotary", 0) ||
       int_attr(c->op, "past_present_share_buffer", 0) || (given >= 0 && given != 3))
@@ -131,12 +137,14 @@ static MlirLogicalResult attention(composite *c) {
   const int64_t front = 0;
   MlirValue results[2] = {attend(c, &h), {0}};
   if (wanted(c, 1))
-    results[1] = concat(c, 2, (MlirValue[]){unsqueeze(c, h.k, 1, &front), unsqueeze(c, h.v, 1, &front)}, 0);
+    results[1] =
+        concat(c, 2, (MlirValue[]){unsqueeze(c, h.k, 1, &front), unsqueeze(c, h.v, 1, &front)}, 0);
   return replace_results(c, 2, results);
 }
 
-// MultiHeadAttention(query, key?, value?, bias?, key_padding_mask?, attention_bias?, past_key?, past_value?):
-// results output, present_key, present_value. Keys and values may come with their heads split already.
+// MultiHeadAttention(query, key?, value?, bias?, key_padding_mask?, attention_bias?, past_key?,
+// past_value?): results output, present_key, present_value. Keys and values may come with their
+// heads split already.
 static MlirLogicalResult multi_head_attention(composite *c) {
   int64_t n = int_attr(c->op, "num_heads", 0), hidden = size_of(in(c, 0), 2);
   if (n <= 0 || rank_of(in(c, 0)) != 3 || hidden <= 0 || hidden % n || !has(c, 1) || !has(c, 2) ||
@@ -154,7 +162,8 @@ static MlirLogicalResult multi_head_attention(composite *c) {
     if (rank_of(parts[i]) == 4)
       continue;
     if (has(c, 3))
-      parts[i] = binary(c, "Add", parts[i], slice(c, in(c, 3), 0, i * hidden, i == 2 ? end : (i + 1) * hidden));
+      parts[i] = binary(c, "Add", parts[i],
+                        slice(c, in(c, 3), 0, i * hidden, i == 2 ? end : (i + 1) * hidden));
     parts[i] = split_heads(c, parts[i], n);
   }
   h.q = parts[0];
@@ -169,20 +178,24 @@ static MlirLogicalResult multi_head_attention(composite *c) {
   return replace_results(c, 3, results);
 }
 
-// RotaryEmbedding(input, position_ids, cos_cache, sin_cache): the standard's (23) has the caches first
+// RotaryEmbedding(input, position_ids, cos_cache, sin_cache): the standard's (23) has the caches
+// first
 static MlirLogicalResult rotary_embedding(composite *c) {
   MlirValue ids = in(c, 1);
-  if (rank_of(ids) != 2 || float_attr(c->op, "scale", 1.0) != 1.0 || int_attr(c->op, "is_packed_batching", 0))
+  if (rank_of(ids) != 2 || float_attr(c->op, "scale", 1.0) != 1.0 ||
+      int_attr(c->op, "is_packed_batching", 0))
     return failure();
   MlirValue operands[] = {in(c, 0), in(c, 2), in(c, 3), cast(c, ids, i64_of(c))};
-  const onnx_named attrs[] = {{"interleaved", int_value(c, int_attr(c->op, "interleaved", 0))},
-                              {"num_heads", int_value(c, int_attr(c->op, "num_heads", 0))},
-                              {"rotary_embedding_dim", int_value(c, int_attr(c->op, "rotary_embedding_dim", 0))},
-                              {0}};
+  const onnx_named attrs[] = {
+      {"interleaved", int_value(c, int_attr(c->op, "interleaved", 0))},
+      {"num_heads", int_value(c, int_attr(c->op, "num_heads", 0))},
+      {"rotary_embedding_dim", int_value(c, int_attr(c->op, "rotary_embedding_dim", 0))},
+      {0}};
   return one_result(c, call(c, "RotaryEmbedding", elem_type(in(c, 0)), 4, operands, attrs));
 }
 
-const decompose_rule decompose_rules_attention[] = {{MICROSOFT, "Attention", attention},
-                                                    {MICROSOFT, "MultiHeadAttention", multi_head_attention},
-                                                    {MICROSOFT, "RotaryEmbedding", rotary_embedding},
-                                                    {0}};
+const decompose_rule decompose_rules_attention[] = {
+    {MICROSOFT, "Attention", attention},
+    {MICROSOFT, "MultiHeadAttention", multi_head_attention},
+    {MICROSOFT, "RotaryEmbedding", rotary_embedding},
+    {0}};

@@ -1,7 +1,7 @@
 // com.microsoft: fused activations, normalizations, convolutions and products.
 //
-// What they compute is described in onnxruntime's ContribOperators.md; each has its own names for the
-// inputs, given here in order.
+// What they compute is described in onnxruntime's ContribOperators.md; each has its own names for
+// the inputs, given here in order.
 #include "passes/onnx/decompose.h"
 
 #include <string.h>
@@ -15,10 +15,14 @@ static MlirValue gelu(composite *c, MlirValue x, const char *approximate) {
   return call(c, "Gelu", elem_type(x), 1, &x, attrs);
 }
 
-static MlirLogicalResult one_result(composite *c, MlirValue v) { return replace_results(c, 1, &v); }
+static MlirLogicalResult one_result(composite *c, MlirValue v) {
+  return replace_results(c, 1, &v);
+}
 
 // Gelu(X)
-static MlirLogicalResult exact_gelu(composite *c) { return one_result(c, gelu(c, in(c, 0), "none")); }
+static MlirLogicalResult exact_gelu(composite *c) {
+  return one_result(c, gelu(c, in(c, 0), "none"));
+}
 
 // BiasGelu(A, B)
 static MlirLogicalResult bias_gelu(composite *c) {
@@ -43,7 +47,8 @@ static MlirLogicalResult bias_split_gelu(composite *c) {
   if (channels <= 0 || channels % 2)
     return failure();
   MlirValue x = binary(c, "Add", in(c, 0), in(c, 1));
-  MlirValue left = slice(c, x, -1, 0, channels / 2), right = slice(c, x, -1, channels / 2, channels);
+  MlirValue left = slice(c, x, -1, 0, channels / 2),
+            right = slice(c, x, -1, channels / 2, channels);
   return one_result(c, binary(c, "Mul", left, gelu(c, right, "none")));
 }
 
@@ -77,8 +82,8 @@ static double parameter(const composite *c, const char *list, intptr_t i, double
 
 // FusedConv(X, W, B?, Z?): Conv, plus Z, then an activation
 static MlirLogicalResult fused_conv(composite *c) {
-  static const char *const names[] = {"auto_pad", "dilations", "group", "kernel_shape",
-                                      "onnx_node_name", "pads", "strides", NULL};
+  static const char *const names[] = {"auto_pad",       "dilations", "group",   "kernel_shape",
+                                      "onnx_node_name", "pads",      "strides", NULL};
   onnx_named attrs[8];
   int kind = activation_kind(attribute(c->op, "activation"));
   if (kind == UNKNOWN_ACTIVATION)
@@ -137,11 +142,15 @@ static MlirLogicalResult fused_matmul(composite *c) {
 // Normalization
 //===----------------------------------------------------------------------===//
 
-// LayerNormalization over the last axis: output, and mean and inverse deviation where they are asked for.
-static void layer_norm(composite *c, MlirValue x, MlirValue scale, MlirValue shift, double epsilon, MlirValue *results) {
+// LayerNormalization over the last axis: output, and mean and inverse deviation where they are
+// asked for.
+static void layer_norm(composite *c, MlirValue x, MlirValue scale, MlirValue shift, double epsilon,
+                       MlirValue *results) {
   MlirValue operands[] = {x, scale, shift};
-  MlirType any = mlirUnrankedTensorTypeGet(elem_type(x)), f32 = mlirUnrankedTensorTypeGet(mlirF32TypeGet(c->b.ctx));
-  MlirOperationState state = mlirOperationStateGet(str("onnx.LayerNormalization"), mlirOperationGetLocation(c->op));
+  MlirType any = mlirUnrankedTensorTypeGet(elem_type(x)),
+           f32 = mlirUnrankedTensorTypeGet(mlirF32TypeGet(c->b.ctx));
+  MlirOperationState state =
+      mlirOperationStateGet(str("onnx.LayerNormalization"), mlirOperationGetLocation(c->op));
   mlirOperationStateAddOperands(&state, mlirValueIsNull(shift) ? 2 : 3, operands);
   MlirType types[] = {any, f32, f32};
   mlirOperationStateAddResults(&state, 3, types);
@@ -155,9 +164,11 @@ static void layer_norm(composite *c, MlirValue x, MlirValue scale, MlirValue shi
     results[i] = mlirOperationGetResult(op, i);
 }
 
-static MlirValue rms_norm(composite *c, MlirValue x, MlirValue scale, int64_t axis, double epsilon) {
+static MlirValue rms_norm(composite *c, MlirValue x, MlirValue scale, int64_t axis,
+                          double epsilon) {
   MlirValue operands[] = {x, scale};
-  const onnx_named attrs[] = {{"axis", int_value(c, axis)}, {"epsilon", float_value(c, epsilon)}, {0}};
+  const onnx_named attrs[] = {
+      {"axis", int_value(c, axis)}, {"epsilon", float_value(c, epsilon)}, {0}};
   return call(c, "RMSNormalization", elem_type(x), 2, operands, attrs);
 }
 
@@ -176,17 +187,19 @@ static MlirLogicalResult skip_rms_norm(composite *c) {
   MlirValue sum = binary(c, "Add", in(c, 0), in(c, 1));
   if (has(c, 3))
     sum = binary(c, "Add", sum, in(c, 3));
-  MlirValue results[] = {rms_norm(c, sum, in(c, 2), -1, float_attr(c->op, "epsilon", 1e-12)), {0}, {0}, sum};
+  MlirValue results[] = {
+      rms_norm(c, sum, in(c, 2), -1, float_attr(c->op, "epsilon", 1e-12)), {0}, {0}, sum};
   return replace_results(c, 4, results);
 }
 
 // SimplifiedLayerNormalization(X, scale): the root of the mean square, no mean
 static MlirLogicalResult simplified_layer_norm(composite *c) {
-  return one_result(c, rms_norm(c, in(c, 0), in(c, 1), int_attr(c->op, "axis", -1), float_attr(c->op, "epsilon", 1e-5)));
+  return one_result(c, rms_norm(c, in(c, 0), in(c, 1), int_attr(c->op, "axis", -1),
+                                float_attr(c->op, "epsilon", 1e-5)));
 }
 
-// EmbedLayerNormalization(input_ids, segment_ids?, word, position, segment?, gamma, beta, mask?, position_ids?):
-// results output, mask_index, embedding_sum
+// EmbedLayerNormalization(input_ids, segment_ids?, word, position, segment?, gamma, beta, mask?,
+// position_ids?): results output, mask_index, embedding_sum
 static MlirLogicalResult embed_layer_norm(composite *c) {
   MlirValue ids = in(c, 0), word = in(c, 2), position = in(c, 3), results[3];
   const onnx_named rows[] = {{"axis", int_value(c, 0)}, {0}};
@@ -201,20 +214,24 @@ static MlirLogicalResult embed_layer_norm(composite *c) {
   }
   sum = binary(c, "Add", sum, place);
   if (has(c, 1) && has(c, 4))
-    sum = binary(c, "Add", sum, call(c, "Gather", elem, 2, (MlirValue[]){in(c, 4), in(c, 1)}, rows));
+    sum =
+        binary(c, "Add", sum, call(c, "Gather", elem, 2, (MlirValue[]){in(c, 4), in(c, 1)}, rows));
   MlirValue norm[3], counts = {0};
   layer_norm(c, sum, in(c, 5), in(c, 6), float_attr(c->op, "epsilon", 1e-12), norm);
   MlirType i32 = mlirIntegerTypeGet(c->b.ctx, 32);
   const int64_t last = 1;
   const onnx_named flat[] = {{"keepdims", int_value(c, 0)}, {0}};
   if (wanted(c, 1) && has(c, 7)) // how many ones each mask has
-    counts = call(c, "ReduceSum", i32, 2,
-                  (MlirValue[]){cast(c, compare(c, "Equal", in(c, 7), scalar_int(c, elem_type(in(c, 7)), 1)), i32),
-                                ints(c, 1, &last)},
-                  flat);
+    counts =
+        call(c, "ReduceSum", i32, 2,
+             (MlirValue[]){
+                 cast(c, compare(c, "Equal", in(c, 7), scalar_int(c, elem_type(in(c, 7)), 1)), i32),
+                 ints(c, 1, &last)},
+             flat);
   else if (wanted(c, 1)) { // without a mask: zeros
-    const onnx_named zero[] = {
-        {"value", mlirDenseElementsAttrSplatGet(tensor_type(i32, 1, &last), mlirIntegerAttrGet(i32, 0))}, {0}};
+    const onnx_named zero[] = {{"value", mlirDenseElementsAttrSplatGet(tensor_type(i32, 1, &last),
+                                                                       mlirIntegerAttrGet(i32, 0))},
+                               {0}};
     MlirValue batch = sizes(c, ids, 0, 1);
     counts = call(c, "ConstantOfShape", i32, 1, &batch, zero);
   }

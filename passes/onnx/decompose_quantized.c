@@ -2,7 +2,9 @@
 // QuantizeLinear, and MatMulNBits through its unpacked weights.
 #include "passes/onnx/decompose.h"
 
-static MlirLogicalResult one_result(composite *c, MlirValue v) { return replace_results(c, 1, &v); }
+static MlirLogicalResult one_result(composite *c, MlirValue v) {
+  return replace_results(c, 1, &v);
+}
 
 // (x - zero point) * scale of inputs i, i + 1, i + 2
 static MlirValue dequantize(composite *c, int i) {
@@ -45,7 +47,8 @@ static MlirLogicalResult qlinear_global_average_pool(composite *c) {
 
 // QLinearAveragePool, the same inputs
 static MlirLogicalResult qlinear_average_pool(composite *c) {
-  static const char *const names[] = {"auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides"};
+  static const char *const names[] = {"auto_pad",     "ceil_mode", "count_include_pad",
+                                      "kernel_shape", "pads",      "strides"};
   onnx_named attrs[7];
   int n = 0;
   if (int_attr(c->op, "channels_last", 0))
@@ -85,7 +88,8 @@ static MlirLogicalResult qlinear_softmax(composite *c) {
 static MlirLogicalResult dequantize_linear(composite *c) {
   MlirValue operands[] = {in(c, 0), in(c, 1), in(c, 2)};
   const onnx_named attrs[] = {{"axis", int_value(c, int_attr(c->op, "axis", 1))}, {0}};
-  return one_result(c, call(c, "DequantizeLinear", elem_type(in(c, 1)), has(c, 2) ? 3 : 2, operands, attrs));
+  return one_result(
+      c, call(c, "DequantizeLinear", elem_type(in(c, 1)), has(c, 2) ? 3 : 2, operands, attrs));
 }
 static MlirLogicalResult quantize_linear(composite *c) {
   MlirValue operands[] = {in(c, 0), in(c, 1), in(c, 2)};
@@ -95,7 +99,8 @@ static MlirLogicalResult quantize_linear(composite *c) {
 }
 
 // The integer product of a and b, whose zero points may be null
-static MlirValue integer_product(composite *c, MlirValue a, MlirValue b, MlirValue a_zero, MlirValue b_zero) {
+static MlirValue integer_product(composite *c, MlirValue a, MlirValue b, MlirValue a_zero,
+                                 MlirValue b_zero) {
   MlirType i32 = mlirIntegerTypeGet(c->b.ctx, 32);
   MlirValue missing = mlirValueIsNull(a_zero) ? none(c) : a_zero;
   MlirValue operands[] = {a, b, missing, b_zero};
@@ -116,14 +121,17 @@ static MlirLogicalResult dynamic_quantize_matmul(composite *c) {
   MlirType elem = elem_type(in(c, 0)), any = mlirUnrankedTensorTypeGet(elem);
   MlirType u8 = mlirUnrankedTensorTypeGet(mlirIntegerTypeUnsignedGet(c->b.ctx, 8));
   MlirValue a = in(c, 0);
-  MlirOperationState state = mlirOperationStateGet(str("onnx.DynamicQuantizeLinear"), mlirOperationGetLocation(c->op));
+  MlirOperationState state =
+      mlirOperationStateGet(str("onnx.DynamicQuantizeLinear"), mlirOperationGetLocation(c->op));
   MlirType types[] = {u8, any, u8};
   mlirOperationStateAddOperands(&state, 1, &a);
   mlirOperationStateAddResults(&state, 3, types);
   MlirOperation quantized = mlirOperationCreate(&state);
   mlirRewriterBaseInsert(c->b.rw, quantized);
-  MlirValue product = integer_product(c, result(quantized, 0), in(c, 1), result(quantized, 2), in(c, 3));
-  MlirValue y = binary(c, "Mul", cast(c, product, elem), binary(c, "Mul", result(quantized, 1), in(c, 2)));
+  MlirValue product =
+      integer_product(c, result(quantized, 0), in(c, 1), result(quantized, 2), in(c, 3));
+  MlirValue y =
+      binary(c, "Mul", cast(c, product, elem), binary(c, "Mul", result(quantized, 1), in(c, 2)));
   return one_result(c, has(c, 4) ? binary(c, "Add", y, in(c, 4)) : y);
 }
 
@@ -136,17 +144,19 @@ static MlirValue unpack(composite *c, MlirValue bytes, int bits, int rank, const
   for (int i = 0; i < 8 / bits; i++) {
     MlirValue shifted = bytes;
     if (i > 0)
-      shifted = call(c, "BitShift", u8, 2, (MlirValue[]){bytes, scalar_int(c, u8, i * bits)}, right);
+      shifted =
+          call(c, "BitShift", u8, 2, (MlirValue[]){bytes, scalar_int(c, u8, i * bits)}, right);
     shifted = binary(c, "BitwiseAnd", shifted, scalar_int(c, u8, (1 << bits) - 1));
     parts[i] = unsqueeze(c, shifted, 1, &last);
   }
   return reshape(c, concat(c, 8 / bits, parts, -1), rank, shape);
 }
 
-// MatMulNBits(A, B, scales, zero_points?, g_idx?, bias?): Y = A * W' with W[N, K] in blocks of block_size along
-// K; each block has a scale and a zero point, by default the middle of the range.
+// MatMulNBits(A, B, scales, zero_points?, g_idx?, bias?): Y = A * W' with W[N, K] in blocks of
+// block_size along K; each block has a scale and a zero point, by default the middle of the range.
 static MlirLogicalResult matmul_nbits(composite *c) {
-  int64_t k = int_attr(c->op, "K", 0), n = int_attr(c->op, "N", 0), bits = int_attr(c->op, "bits", 4);
+  int64_t k = int_attr(c->op, "K", 0), n = int_attr(c->op, "N", 0),
+          bits = int_attr(c->op, "bits", 4);
   int64_t block = int_attr(c->op, "block_size", 0);
   MlirValue a = in(c, 0), scales = in(c, 2), zeros = in(c, 3);
   if (k <= 0 || n <= 0 || block <= 0 || (bits != 2 && bits != 4 && bits != 8) || has(c, 4))
@@ -155,12 +165,15 @@ static MlirLogicalResult matmul_nbits(composite *c) {
   if (k > INT32_MAX || n > INT32_MAX || block > INT32_MAX || block % (8 / bits))
     return failure();
   MlirType elem = elem_type(a);
-  const int64_t whole[] = {n, blocks, block}, one_each[] = {n, blocks, 1}, flat[] = {n, blocks * block};
-  MlirValue w = bits == 8 ? reshape(c, in(c, 1), 3, whole) : unpack(c, in(c, 1), (int)bits, 3, whole);
+  const int64_t whole[] = {n, blocks, block}, one_each[] = {n, blocks, 1},
+                flat[] = {n, blocks * block};
+  MlirValue w =
+      bits == 8 ? reshape(c, in(c, 1), 3, whole) : unpack(c, in(c, 1), (int)bits, 3, whole);
   w = cast(c, w, elem);
   if (mlirValueIsNull(zeros)) {
     w = binary(c, "Sub", w, number(c, elem, (double)(1 << (bits - 1))));
-  } else if (elem_of(zeros) == ONYX_U8 && bits != 8) { // packed like the weights, each row in whole bytes
+  } else if (elem_of(zeros) == ONYX_U8 &&
+             bits != 8) { // packed like the weights, each row in whole bytes
     int64_t in_row = (blocks * bits + 7) / 8, padded = in_row * 8 / bits;
     const int64_t rows[] = {n, in_row}, numbers[] = {n, padded};
     MlirValue z = unpack(c, reshape(c, zeros, 2, rows), (int)bits, 2, numbers);

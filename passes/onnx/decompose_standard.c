@@ -1,10 +1,13 @@
-// The standard's own composites, taken apart where target= names them: for lowerings that have the parts
-// only, and to compare both ways.
+// The standard's own composites, taken apart where target= names them: for lowerings that have the
+// parts only, and to compare both ways.
 #include "passes/onnx/decompose.h"
 
-static MlirLogicalResult one_result(composite *c, MlirValue v) { return replace_results(c, 1, &v); }
+static MlirLogicalResult one_result(composite *c, MlirValue v) {
+  return replace_results(c, 1, &v);
+}
 
-// Gelu (20): x / 2 * (1 + erf(x / sqrt 2)), or the tanh form 1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))
+// Gelu (20): x / 2 * (1 + erf(x / sqrt 2)), or the tanh form 1 + tanh(sqrt(2 / pi) * (x + 0.044715
+// x^3))
 static MlirLogicalResult gelu(composite *c) {
   MlirValue x = in(c, 0), inner;
   MlirType elem = elem_type(x);
@@ -22,13 +25,15 @@ static MlirLogicalResult gelu(composite *c) {
 // HardSwish (22): x * max(0, min(1, x / 6 + 1 / 2))
 static MlirLogicalResult hard_swish(composite *c) {
   MlirValue x = in(c, 0);
-  const onnx_named line[] = {{"alpha", float_value(c, 1.0 / 6.0)}, {"beta", float_value(c, 0.5)}, {0}};
+  const onnx_named line[] = {
+      {"alpha", float_value(c, 1.0 / 6.0)}, {"beta", float_value(c, 0.5)}, {0}};
   return one_result(c, binary(c, "Mul", x, call(c, "HardSigmoid", elem_type(x), 1, &x, line)));
 }
 
 // Swish (24): x * sigmoid(alpha * x)
 static MlirLogicalResult swish(composite *c) {
-  MlirValue x = in(c, 0), scaled = binary(c, "Mul", x, number(c, elem_type(x), float_attr(c->op, "alpha", 1.0)));
+  MlirValue x = in(c, 0),
+            scaled = binary(c, "Mul", x, number(c, elem_type(x), float_attr(c->op, "alpha", 1.0)));
   return one_result(c, binary(c, "Mul", x, unary(c, "Sigmoid", scaled)));
 }
 
@@ -61,9 +66,11 @@ static MlirLogicalResult layer_normalization(composite *c) {
   MlirType elem = elem_type(in(c, 0)), f32 = mlirF32TypeGet(c->b.ctx);
   if (n == 0 || int_attr(c->op, "stash_type", 1) != ONYX_F32 || elem_of(in(c, 0)) == ONYX_F64)
     return failure();
-  MlirValue x = cast(c, in(c, 0), f32), middle = mean(c, x, n, axes), off = binary(c, "Sub", x, middle);
+  MlirValue x = cast(c, in(c, 0), f32), middle = mean(c, x, n, axes),
+            off = binary(c, "Sub", x, middle);
   MlirValue variance = mean(c, binary(c, "Mul", off, off), n, axes);
-  MlirValue root = unary(c, "Sqrt", binary(c, "Add", variance, number(c, f32, float_attr(c->op, "epsilon", 1e-5))));
+  MlirValue root = unary(
+      c, "Sqrt", binary(c, "Add", variance, number(c, f32, float_attr(c->op, "epsilon", 1e-5))));
   MlirValue inverse = unary(c, "Reciprocal", root);
   MlirValue y = binary(c, "Mul", cast(c, binary(c, "Mul", off, inverse), elem), in(c, 1));
   MlirValue results[] = {has(c, 2) ? binary(c, "Add", y, in(c, 2)) : y, middle, inverse};
@@ -78,7 +85,8 @@ static MlirLogicalResult rms_normalization(composite *c) {
   if (n == 0 || int_attr(c->op, "stash_type", 1) != ONYX_F32 || elem_of(in(c, 0)) == ONYX_F64)
     return failure();
   MlirValue x = cast(c, in(c, 0), f32), square = mean(c, binary(c, "Mul", x, x), n, axes);
-  MlirValue root = unary(c, "Sqrt", binary(c, "Add", square, number(c, f32, float_attr(c->op, "epsilon", 1e-5))));
+  MlirValue root = unary(
+      c, "Sqrt", binary(c, "Add", square, number(c, f32, float_attr(c->op, "epsilon", 1e-5))));
   return one_result(c, binary(c, "Mul", cast(c, binary(c, "Div", x, root), elem), in(c, 1)));
 }
 

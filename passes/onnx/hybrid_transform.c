@@ -1,5 +1,5 @@
-// onnx-hybrid-transform: the canonicalization rules and those of decompose-onnx's default in one greedy
-// driver, to a fixed point or max-rewrites, with a count of each rule's hits.
+// onnx-hybrid-transform: the canonicalization rules and those of decompose-onnx's default in one
+// greedy driver, to a fixed point or max-rewrites, with a count of each rule's hits.
 #include "dialects/onnx/rules.h"
 #include "passes/onnx/decompose.h"
 #include "passes/onnx/passes.h"
@@ -13,7 +13,8 @@ struct counted {
   const onnx_rule *rule;
 };
 
-static MlirLogicalResult apply(MlirRewritePattern pattern, MlirOperation op, MlirPatternRewriter rewriter, void *user) {
+static MlirLogicalResult apply(MlirRewritePattern pattern, MlirOperation op,
+                               MlirPatternRewriter rewriter, void *user) {
   (void)pattern;
   const struct counted *c = user;
   if (failed(c->rule->rewrite(op, mlirPatternRewriterAsBase(rewriter))))
@@ -34,7 +35,8 @@ static MlirLogicalResult run(MlirxPass pass, MlirOperation op, void *state) {
       snprintf(root, sizeof root, "onnx.%s", r->root);
       counted[n] = (struct counted){pass, r};
       MlirRewritePatternCallbacks callbacks = {.matchAndRewrite = apply};
-      mlirRewritePatternSetAdd(set, mlirOpRewritePatternCreate(str(root), 1, ctx, callbacks, &counted[n++], 0, NULL));
+      mlirRewritePatternSetAdd(
+          set, mlirOpRewritePatternCreate(str(root), 1, ctx, callbacks, &counted[n++], 0, NULL));
     }
   struct decompose_selection selection = {pass, 0};
   decompose_add_patterns(set, ctx, &selection);
@@ -48,9 +50,11 @@ static MlirLogicalResult run(MlirxPass pass, MlirOperation op, void *state) {
   return success();
 }
 
-static const MlirxOption options[] = {{"max-rewrites", MLIRX_OPT_INT, "1000000", "bound of rewrites"}, {0}};
+static const MlirxOption options[] = {
+    {"max-rewrites", MLIRX_OPT_INT, "1000000", "bound of rewrites"}, {0}};
 const MlirxPassDescriptor onnx_hybrid_transform_pass = {.argument = "onnx-hybrid-transform",
-                                                        .description = "All graph rules to a fixed point",
+                                                        .description =
+                                                            "All graph rules to a fixed point",
                                                         .options = options,
                                                         .report = true,
                                                         .run = run};

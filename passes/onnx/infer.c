@@ -3,8 +3,12 @@
 
 #include <stdlib.h>
 
-static bool failed(MlirLogicalResult r) { return mlirLogicalResultIsFailure(r); }
-static MlirStringRef str(const char *text) { return mlirStringRefCreateFromCString(text); }
+static bool failed(MlirLogicalResult r) {
+  return mlirLogicalResultIsFailure(r);
+}
+static MlirStringRef str(const char *text) {
+  return mlirStringRefCreateFromCString(text);
+}
 
 static MlirLogicalResult walk_block(view_scope *s, MlirBlock block);
 
@@ -23,7 +27,8 @@ static void enter_argument(view_scope *s, MlirValue argument, const onnx_operand
   onyx_arena *arena = view_scope_arena(s);
   fact.data = NULL; // a constant outside is no constant of the body's own
   fact.strings = NULL;
-  if (!onnx_type_from_mlir(arena, view_scope_dims(s), mlirValueGetType(argument), NULL, NULL, &written))
+  if (!onnx_type_from_mlir(arena, view_scope_dims(s), mlirValueGetType(argument), NULL, NULL,
+                           &written))
     return;
   onnx_type *t = &fact.type;
   if (t->kind == ONYX_TYPE_TENSOR && written.kind == ONYX_TYPE_TENSOR && written.rank >= 0) {
@@ -32,7 +37,8 @@ static void enter_argument(view_scope *s, MlirValue argument, const onnx_operand
     } else if (t->rank == written.rank) {
       const dim **dims = ONYX_NEW_ARRAY(arena, const dim *, t->rank);
       for (int i = 0; i < t->rank; i++)
-        dims[i] = t->dims[i]->op != DIM_CONST && written.dims[i]->op == DIM_CONST ? written.dims[i] : t->dims[i];
+        dims[i] = t->dims[i]->op != DIM_CONST && written.dims[i]->op == DIM_CONST ? written.dims[i]
+                                                                                  : t->dims[i];
       t->dims = dims;
     }
   }
@@ -95,7 +101,8 @@ static void widen(widening *w, MlirValue argument, const onnx_operand *next) {
 
 // Walks the body until the carried arguments [first, first + n) take in what `yields` from
 // `first_yield` on give out.
-static MlirLogicalResult walk_loop(view_scope *s, MlirBlock body, intptr_t first, intptr_t n, intptr_t first_yield) {
+static MlirLogicalResult walk_loop(view_scope *s, MlirBlock body, intptr_t first, intptr_t n,
+                                   intptr_t first_yield) {
   widening w = {.scope = s, .first_id = dim_count(view_scope_dims(s))};
   do {
     if (failed(walk_block(s, body)))
@@ -116,9 +123,10 @@ static void enter_condition(view_scope *s, MlirOperation op, MlirValue argument)
   const onnx_operand *given = view_fact(s, mlirOperationGetOperand(op, 1));
   fact.num_values = 1;
   fact.values = ONYX_NEW_ARRAY(view_scope_arena(s), const dim *, 1);
-  fact.values[0] = given->type.kind == ONYX_TYPE_NONE                    ? dim_const(view_scope_dims(s), 1)
-                   : given->num_values == 1 && given->values && given->values[0] ? given->values[0]
-                                                                         : dim_unknown(view_scope_dims(s));
+  fact.values[0] = given->type.kind == ONYX_TYPE_NONE ? dim_const(view_scope_dims(s), 1)
+                   : given->num_values == 1 && given->values && given->values[0]
+                       ? given->values[0]
+                       : dim_unknown(view_scope_dims(s));
   view_set_fact(s, argument, &fact);
 }
 
@@ -127,7 +135,8 @@ static MlirLogicalResult walk_loop_op(view_scope *s, MlirOperation op) {
   enter_condition(s, op, mlirBlockGetArgument(body, 1));
   intptr_t carried = mlirOperationGetNumOperands(op) - 2;
   for (intptr_t i = 0; i < carried; i++)
-    enter_argument(s, mlirBlockGetArgument(body, 2 + i), view_fact(s, mlirOperationGetOperand(op, 2 + i)));
+    enter_argument(s, mlirBlockGetArgument(body, 2 + i),
+                   view_fact(s, mlirOperationGetOperand(op, 2 + i)));
   return walk_loop(s, body, 1, carried + 1, 0);
 }
 
@@ -138,7 +147,8 @@ static int64_t scan_axis(const op_view *v, int64_t k, int rank) {
 }
 
 // The argument for scan input k: a slice of the operand without the scan axis.
-static void enter_slice(view_scope *s, const op_view *v, MlirValue argument, const onnx_operand *operand, int64_t k) {
+static void enter_slice(view_scope *s, const op_view *v, MlirValue argument,
+                        const onnx_operand *operand, int64_t k) {
   onnx_operand slice = {.type = operand->type};
   int rank = operand->type.rank;
   slice.type.dims = NULL;
@@ -163,11 +173,12 @@ static MlirLogicalResult walk_scan(view_scope *s, MlirOperation op) {
   intptr_t n = mlirOperationGetNumOperands(op);
   int64_t scanned = view_int(v, "num_scan_inputs");
   if (scanned < 0 || scanned > n)
-    return onnx_error(op, "attribute 'num_scan_inputs': expected 0 to %d, found %lld", (int)n, (long long)scanned);
+    return onnx_error(op, "attribute 'num_scan_inputs': expected 0 to %d, found %lld", (int)n,
+                      (long long)scanned);
   intptr_t carried = n - (intptr_t)scanned;
   if (mlirOperationGetNumResults(op) < carried)
-    return onnx_error(op, "expected at least %d results, one for each state variable, found %d", (int)carried,
-                      (int)mlirOperationGetNumResults(op));
+    return onnx_error(op, "expected at least %d results, one for each state variable, found %d",
+                      (int)carried, (int)mlirOperationGetNumResults(op));
   for (intptr_t i = 0; i < n; i++) {
     MlirValue argument = mlirBlockGetArgument(body, i);
     const onnx_operand *operand = view_fact(s, mlirOperationGetOperand(op, i));
@@ -219,7 +230,8 @@ static MlirLogicalResult walk_operator(view_scope *s, MlirOperation op) {
   if (!results)
     return mlirLogicalResultFailure();
   for (int r = 0; r < v->num_results; r++) {
-    onnx_operand fact = {.type = results[r].type, .values = results[r].values, .num_values = results[r].num_values};
+    onnx_operand fact = {
+        .type = results[r].type, .values = results[r].values, .num_values = results[r].num_values};
     view_set_fact(s, mlirOperationGetResult(op, r), &fact);
   }
   return mlirLogicalResultSuccess();
@@ -234,7 +246,8 @@ static MlirLogicalResult walk_fused(view_scope *s, MlirOperation op) {
     return mlirLogicalResultFailure();
   MlirOperation yield = mlirBlockGetTerminator(body);
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++)
-    view_set_fact(s, mlirOperationGetResult(op, i), view_fact(s, mlirOperationGetOperand(yield, i)));
+    view_set_fact(s, mlirOperationGetResult(op, i),
+                  view_fact(s, mlirOperationGetOperand(yield, i)));
   return mlirLogicalResultSuccess();
 }
 
@@ -242,7 +255,8 @@ static MlirLogicalResult walk_fused(view_scope *s, MlirOperation op) {
 static void walk_dim(view_scope *s, MlirOperation op) {
   const onnx_operand *x = view_fact(s, mlirOperationGetOperand(op, 0));
   MlirAttribute axis = mlirOperationGetAttributeByName(op, str("axis"));
-  int64_t k = mlirTypeIsAInteger(mlirAttributeGetType(axis)) && mlirIntegerTypeIsSigned(mlirAttributeGetType(axis))
+  int64_t k = mlirTypeIsAInteger(mlirAttributeGetType(axis)) &&
+                      mlirIntegerTypeIsSigned(mlirAttributeGetType(axis))
                   ? mlirIntegerAttrGetValueSInt(axis)
                   : mlirIntegerAttrGetValueInt(axis);
   if (x->type.kind != ONYX_TYPE_TENSOR || k >= x->type.rank)
@@ -365,7 +379,8 @@ static MlirLogicalResult write_function_type(MlirOperation function, bool *chang
   for (intptr_t i = 0; i < n; i++) {
     types[inputs + i] = mlirValueGetType(mlirOperationGetOperand(end, i));
     if (!agree(types[inputs + i], mlirFunctionTypeGetResult(old, i)))
-      ok = mlirxEmitError(end, "operand %d: its inferred shape contradicts the function's result type", (int)i);
+      ok = mlirxEmitError(
+          end, "operand %d: its inferred shape contradicts the function's result type", (int)i);
   }
   MlirType type = mlirFunctionTypeGet(mlirTypeGetContext(old), inputs, types, n, types + inputs);
   free(types);
@@ -386,7 +401,8 @@ MlirLogicalResult infer_write(view_scope *s, MlirOperation function, bool *chang
   return write_function_type(function, changed);
 }
 
-MlirLogicalResult for_each_function(MlirOperation op, MlirLogicalResult (*visit)(MlirOperation, void *), void *user) {
+MlirLogicalResult for_each_function(MlirOperation op,
+                                    MlirLogicalResult (*visit)(MlirOperation, void *), void *user) {
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
   if (mlirStringRefEqual(name, str("func.func")))
     return mlirRegionIsNull(mlirOperationGetFirstRegion(op)) || mlirBlockIsNull(body_of(op, 0))

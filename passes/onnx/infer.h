@@ -10,13 +10,13 @@
 MlirLogicalResult infer_function(view_scope *scope, MlirOperation function);
 
 // Writes the facts into the types of results and of block arguments inside regions, and into the
-// function's result types. Returns whether anything changed. Fails where the function's written result
-// types contradict what it returns.
+// function's result types. Returns whether anything changed. Fails where the function's written
+// result types contradict what it returns.
 MlirLogicalResult infer_write(view_scope *scope, MlirOperation function, bool *changed);
 
-// Calls `visit` on op itself if it is a func.func with a body, else on those directly inside it (and in
-// modules inside it), until one fails.
-MlirLogicalResult for_each_function(MlirOperation op, MlirLogicalResult (*visit)(MlirOperation, void *),
-                                    void *user);
+// Calls `visit` on op itself if it is a func.func with a body, else on those directly inside it
+// (and in modules inside it), until one fails.
+MlirLogicalResult for_each_function(MlirOperation op,
+                                    MlirLogicalResult (*visit)(MlirOperation, void *), void *user);
 
 #endif // ONYX_PASSES_ONNX_INFER_H

@@ -3,7 +3,9 @@
 #include "passes/onnx/passes.h"
 #include "passes/onnx/rewrite.h"
 
-static bool is_unranked(MlirType type) { return mlirTypeIsATensor(type) && !mlirShapedTypeHasRank(type); }
+static bool is_unranked(MlirType type) {
+  return mlirTypeIsATensor(type) && !mlirShapedTypeHasRank(type);
+}
 
 // Rank decides the number of loops, so it has to be known of everything that has loops over it.
 static MlirLogicalResult check(MlirOperation op, void *user) {

@@ -46,7 +46,8 @@ static MlirWalkResult call_visitor(MlirOperation op, void *user) {
   return mlirLogicalResultIsFailure(v->result) ? MlirWalkResultInterrupt : MlirWalkResultAdvance;
 }
 
-MlirLogicalResult walk_ops(MlirOperation root, MlirLogicalResult (*visit)(MlirOperation, void *), void *user) {
+MlirLogicalResult walk_ops(MlirOperation root, MlirLogicalResult (*visit)(MlirOperation, void *),
+                           void *user) {
   struct visitor v = {visit, user, mlirLogicalResultSuccess()};
   mlirOperationWalk(root, call_visitor, &v, MlirWalkPreOrder);
   return v.result;

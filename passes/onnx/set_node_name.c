@@ -1,4 +1,5 @@
-// set-onnx-node-name: every operator has a name of its own, for messages and for naming in pipelines.
+// set-onnx-node-name: every operator has a name of its own, for messages and for naming in
+// pipelines.
 #include "dialects/onnx/onnx.h"
 #include "dialects/onnx/ptr_map.h"
 #include "passes/onnx/infer.h"
@@ -12,7 +13,9 @@ struct naming {
   int64_t next;
 };
 
-static MlirStringRef str(const char *text) { return mlirStringRefCreateFromCString(text); }
+static MlirStringRef str(const char *text) {
+  return mlirStringRefCreateFromCString(text);
+}
 
 static bool is_node(MlirOperation op) {
   return (onnx_schema_of(op) && !onnx_is(op, "Constant")) || mlirxIsA(op, &onnx_custom);

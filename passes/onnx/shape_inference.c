@@ -20,7 +20,8 @@ static MlirLogicalResult run(MlirxPass pass, MlirOperation op, void *state) {
 }
 
 static const MlirxOption options[] = {
-    {"weights-root", MLIRX_OPT_STRING, NULL, "folder of #onnx.file names (else onnx.weights_root, else the working directory)"},
+    {"weights-root", MLIRX_OPT_STRING, NULL,
+     "folder of #onnx.file names (else onnx.weights_root, else the working directory)"},
     {0}};
 const MlirxPassDescriptor onnx_shape_inference_pass = {
     .argument = "shape-inference",

@@ -5,10 +5,13 @@
 
 #include <stdlib.h>
 
-static MlirStringRef str(const char *text) { return mlirStringRefCreateFromCString(text); }
+static MlirStringRef str(const char *text) {
+  return mlirStringRefCreateFromCString(text);
+}
 
 static void set_results(MlirOperation function, intptr_t n, const MlirValue *values) {
-  MlirType old = mlirTypeAttrGetValue(mlirOperationGetAttributeByName(function, str("function_type")));
+  MlirType old =
+      mlirTypeAttrGetValue(mlirOperationGetAttributeByName(function, str("function_type")));
   intptr_t inputs = mlirFunctionTypeGetNumInputs(old);
   MlirType *types = calloc((size_t)(inputs + n + 1), sizeof *types);
   if (!types)
@@ -35,7 +38,8 @@ static MlirLogicalResult standardize(MlirOperation function, void *user) {
   for (intptr_t i = 0; i < n; i++)
     values[i] = mlirOperationGetOperand(end, i);
   set_results(function, n, values);
-  MlirOperationState state = mlirOperationStateGet(str("func.return"), mlirOperationGetLocation(end));
+  MlirOperationState state =
+      mlirOperationStateGet(str("func.return"), mlirOperationGetLocation(end));
   mlirOperationStateAddOperands(&state, n, values);
   free(values);
   MlirOperation plain = mlirOperationCreate(&state);
@@ -50,8 +54,8 @@ static MlirLogicalResult run(MlirxPass pass, MlirOperation op, void *state) {
 }
 
 static const char *const dialects[] = {"func", NULL};
-const MlirxPassDescriptor onnx_standard_func_return_pass = {
-    .argument = "standard-func-return",
-    .description = "Turn onnx.Return into func.return",
-    .dependentDialects = dialects,
-    .run = run};
+const MlirxPassDescriptor onnx_standard_func_return_pass = {.argument = "standard-func-return",
+                                                            .description =
+                                                                "Turn onnx.Return into func.return",
+                                                            .dependentDialects = dialects,
+                                                            .run = run};
