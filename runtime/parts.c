@@ -74,13 +74,13 @@ typedef struct slot {
 } slot;
 
 static bool refuse(const slot *at, const char *what) {
-  return onyx_rt_fail(at->error, ONYX_BAD_ARGUMENT, "input %zu \"%.100s\": expected %.150s, %s", at->index,
-                      at->param->name, at->param->text, what);
+  return onyx_rt_fail(at->error, ONYX_BAD_ARGUMENT, "input %zu \"%.100s\": expected %.150s, %s",
+                      at->index, at->param->name, at->param->text, what);
 }
 
 static bool short_of_memory(const slot *at, const char *side) {
-  return onyx_rt_fail(at->error, ONYX_OUT_OF_MEMORY, "%s %zu \"%.100s\": no memory", side, at->index,
-                      at->param->name);
+  return onyx_rt_fail(at->error, ONYX_OUT_OF_MEMORY, "%s %zu \"%.100s\": no memory", side,
+                      at->index, at->param->name);
 }
 
 // Records and their addresses in one block.
@@ -102,8 +102,8 @@ static int64_t *copy_strings(const onyx_bytes *items, int64_t count) {
   return block;
 }
 
-static bool prepare_strings(const slot *at, const onyx_type *type, const onyx_value *value, int64_t *desc,
-                            void **copy) {
+static bool prepare_strings(const slot *at, const onyx_type *type, const onyx_value *value,
+                            int64_t *desc, void **copy) {
   const onyx_strings *s = &value->strings;
   int64_t count;
   if (value->kind != ONYX_VALUE_STRINGS)
@@ -123,14 +123,18 @@ static bool prepare_strings(const slot *at, const onyx_type *type, const onyx_va
 
 // Bytes of one element in memory: an address for strings, one for packed types.
 static size_t element_bytes(const onyx_type *type) {
-  return type->kind == ONYX_VALUE_STRINGS ? sizeof(int64_t) : type->dtype.bits < 8 ? 1 : type->dtype.bits / 8u;
+  return type->kind == ONYX_VALUE_STRINGS ? sizeof(int64_t)
+         : type->dtype.bits < 8           ? 1
+                                          : type->dtype.bits / 8u;
 }
 
-// One value of a sequence or side of a map as dense elements: checked against `type` (rank -1: any).
-static bool prepare_item(const slot *at, const onyx_type *type, const onyx_value *value, int64_t *desc, void **copy) {
+// One value of a sequence or side of a map as dense elements: checked against `type` (rank -1:
+// any).
+static bool prepare_item(const slot *at, const onyx_type *type, const onyx_value *value,
+                         int64_t *desc, void **copy) {
   onyx_parameter inner = {at->param->name, *type, at->param->text};
   onyx_dim open[16];
-  int rank = value->kind == ONYX_VALUE_STRINGS ? value->strings.rank
+  int rank = value->kind == ONYX_VALUE_STRINGS                   ? value->strings.rank
              : value->kind == ONYX_VALUE_TENSOR && value->tensor ? value->tensor->ndim
                                                                  : -1;
   if (rank < 0 || rank > 8)
@@ -151,8 +155,8 @@ static int64_t rank_of(const onyx_value *value) {
 }
 
 // All items' elements one after another, and how many each has.
-static bool gather(const slot *at, const onyx_type *type, const onyx_value *const *items, size_t count, void **data,
-                   int64_t *total, int64_t *rows, size_t width) {
+static bool gather(const slot *at, const onyx_type *type, const onyx_value *const *items,
+                   size_t count, void **data, int64_t *total, int64_t *rows, size_t width) {
   size_t size = element_bytes(type), used = 0, room = 0;
   char *block = malloc(8);
   *total = 0;
@@ -196,7 +200,8 @@ static bool gather(const slot *at, const onyx_type *type, const onyx_value *cons
 
 static const onyx_type *side_type(const onyx_type *map, bool key, onyx_type *scratch) {
   static const onyx_dim open = {-1, NULL};
-  *scratch = key ? (onyx_type){.kind = map->element == ONYX_STRING ? ONYX_VALUE_STRINGS : ONYX_VALUE_TENSOR,
+  *scratch = key ? (onyx_type){.kind = map->element == ONYX_STRING ? ONYX_VALUE_STRINGS
+                                                                   : ONYX_VALUE_TENSOR,
                                .element = map->element,
                                .dtype = map->dtype}
                  : *map->of;
@@ -205,14 +210,15 @@ static const onyx_type *side_type(const onyx_type *map, bool key, onyx_type *scr
   return scratch;
 }
 
-static bool prepare_sequence(const slot *at, const onyx_type *type, const onyx_value *value, int64_t *desc,
-                             void **copies) {
+static bool prepare_sequence(const slot *at, const onyx_type *type, const onyx_value *value,
+                             int64_t *desc, void **copies) {
   if (value->kind != ONYX_VALUE_SEQUENCE)
     return refuse(at, "found another kind of value");
   size_t count = value->sequence.count;
   bool maps = type->of->kind == ONYX_VALUE_MAP;
   size_t width = maps ? 2 : ONYX_TABLE_WIDTH;
-  int64_t *rows = calloc(count + 1, width * sizeof *rows), total, table[] = {(int64_t)count, (int64_t)width};
+  int64_t *rows = calloc(count + 1, width * sizeof *rows), total,
+          table[] = {(int64_t)count, (int64_t)width};
   const onyx_value **items = calloc(count + 1, sizeof *items);
   bool ok = rows && items;
   for (int side = 0; ok && side < (maps ? 2 : 1); side++) {
@@ -234,11 +240,13 @@ static bool prepare_sequence(const slot *at, const onyx_type *type, const onyx_v
   if (ok)
     onyx_desc_fill(desc, rows, table, 2);
   if (!ok && !at->error->code)
-    refuse(at, rows && items ? "found an item of another kind" : "found more items than memory can hold");
+    refuse(at, rows && items ? "found an item of another kind"
+                             : "found more items than memory can hold");
   return ok;
 }
 
-static bool prepare_map(const slot *at, const onyx_type *type, const onyx_value *value, int64_t *desc, void **copies) {
+static bool prepare_map(const slot *at, const onyx_type *type, const onyx_value *value,
+                        int64_t *desc, void **copies) {
   if (value->kind != ONYX_VALUE_MAP || !value->map.keys || !value->map.values)
     return refuse(at, "found another kind of value");
   for (int side = 0; side < 2; side++) {
@@ -255,10 +263,11 @@ static bool prepare_map(const slot *at, const onyx_type *type, const onyx_value 
   return true;
 }
 
-static bool prepare_value(const slot *at, const onyx_type *type, const onyx_value *value, int64_t *desc, void **copies);
+static bool prepare_value(const slot *at, const onyx_type *type, const onyx_value *value,
+                          int64_t *desc, void **copies);
 
-static bool prepare_optional(const slot *at, const onyx_type *type, const onyx_value *value, int64_t *desc,
-                             void **copies) {
+static bool prepare_optional(const slot *at, const onyx_type *type, const onyx_value *value,
+                             int64_t *desc, void **copies) {
   static const uint8_t flags[2] = {0, 1};
   int ranks[ONYX_MAX_PARTS], n = onyx_parts(type, ranks);
   static const int64_t nothing[16];
@@ -278,7 +287,8 @@ static bool prepare_optional(const slot *at, const onyx_type *type, const onyx_v
   return true;
 }
 
-static bool prepare_value(const slot *at, const onyx_type *type, const onyx_value *value, int64_t *desc, void **copies) {
+static bool prepare_value(const slot *at, const onyx_type *type, const onyx_value *value,
+                          int64_t *desc, void **copies) {
   onyx_parameter inner = {at->param->name, *type, at->param->text};
   switch (type->kind) {
   case ONYX_VALUE_STRINGS:
@@ -294,8 +304,8 @@ static bool prepare_value(const slot *at, const onyx_type *type, const onyx_valu
   }
 }
 
-bool onyx_value_prepare(const onyx_parameter *param, size_t index, const onyx_value *value, int64_t *desc,
-                        void **copies, onyx_error *error) {
+bool onyx_value_prepare(const onyx_parameter *param, size_t index, const onyx_value *value,
+                        int64_t *desc, void **copies, onyx_error *error) {
   slot at = {param, index, error};
   return prepare_value(&at, &param->type, value, desc, copies);
 }
@@ -303,7 +313,8 @@ bool onyx_value_prepare(const onyx_parameter *param, size_t index, const onyx_va
 //===-- Results -----------------------------------------------------------------------------===//
 
 static bool broken(const slot *at, const char *what) {
-  return onyx_rt_fail(at->error, ONYX_BAD_MODEL, "output %zu \"%.100s\": %s", at->index, at->param->name, what);
+  return onyx_rt_fail(at->error, ONYX_BAD_MODEL, "output %zu \"%.100s\": %s", at->index,
+                      at->param->name, what);
 }
 
 static const char *data_of(const int64_t *desc, size_t size) {
@@ -311,9 +322,11 @@ static const char *data_of(const int64_t *desc, size_t size) {
   return data ? data + (size_t)desc[ONYX_DESC_OFFSET] * size : NULL;
 }
 
-static bool make_strings(const int64_t *addresses, const int64_t *shape, int rank, onyx_value *value) {
+static bool make_strings(const int64_t *addresses, const int64_t *shape, int rank,
+                         onyx_value *value) {
   int64_t count;
-  if (!onyx_volume(shape, rank, &count) || (count && !addresses) || !onyx_strings_make(shape, rank, value))
+  if (!onyx_volume(shape, rank, &count) || (count && !addresses) ||
+      !onyx_strings_make(shape, rank, value))
     return false;
   for (int64_t i = 0; i < count; i++) {
     size_t size;
@@ -327,14 +340,15 @@ static bool make_strings(const int64_t *addresses, const int64_t *shape, int ran
 }
 
 // A value of its own from elements that stand in a sequence's data.
-static bool make_item(const slot *at, const onyx_type *type, const char *data, int64_t at_element, int64_t available,
-                      const int64_t *shape, int rank, onyx_value *value) {
+static bool make_item(const slot *at, const onyx_type *type, const char *data, int64_t at_element,
+                      int64_t available, const int64_t *shape, int rank, onyx_value *value) {
   int64_t count;
   size_t bytes;
   if (!onyx_volume(shape, rank, &count) || at_element < 0 || count > available - at_element)
     return broken(at, "the model made a sequence with an element out of its data");
   if (type->kind == ONYX_VALUE_STRINGS)
-    return make_strings((const int64_t *)data + at_element, shape, rank, value) || short_of_memory(at, "output");
+    return make_strings((const int64_t *)data + at_element, shape, rank, value) ||
+           short_of_memory(at, "output");
   const onyx_element *element = onyx_element_of(type->element);
   if (!element || !onyx_packed_bytes(count, element->dtype.bits, &bytes) ||
       !onyx_tensor_make(element, shape, rank, value))
@@ -347,13 +361,16 @@ static bool make_item(const slot *at, const onyx_type *type, const char *data, i
   return true;
 }
 
-static bool make_map(const slot *at, const onyx_type *type, const int64_t *keys, const int64_t *values, int64_t first,
-                     int64_t count, onyx_value *value) {
+static bool make_map(const slot *at, const onyx_type *type, const int64_t *keys,
+                     const int64_t *values, int64_t first, int64_t count, onyx_value *value) {
   onyx_type key_scratch, value_scratch;
-  const onyx_type *key = side_type(type, true, &key_scratch), *of = side_type(type, false, &value_scratch);
+  const onyx_type *key = side_type(type, true, &key_scratch),
+                  *of = side_type(type, false, &value_scratch);
   onyx_value k = {.kind = ONYX_VALUE_NONE}, v = k;
-  bool ok = make_item(at, key, data_of(keys, element_bytes(key)), first, keys[ONYX_DESC_SIZES], &count, 1, &k) &&
-            make_item(at, of, data_of(values, element_bytes(of)), first, values[ONYX_DESC_SIZES], &count, 1, &v);
+  bool ok = make_item(at, key, data_of(keys, element_bytes(key)), first, keys[ONYX_DESC_SIZES],
+                      &count, 1, &k) &&
+            make_item(at, of, data_of(values, element_bytes(of)), first, values[ONYX_DESC_SIZES],
+                      &count, 1, &v);
   if (ok)
     return onyx_map_make(&k, &v, value) || short_of_memory(at, "output");
   onyx_value_release(&k);
@@ -361,7 +378,8 @@ static bool make_map(const slot *at, const onyx_type *type, const int64_t *keys,
   return false;
 }
 
-static bool make_sequence(const slot *at, const onyx_type *type, const int64_t *desc, onyx_value *value) {
+static bool make_sequence(const slot *at, const onyx_type *type, const int64_t *desc,
+                          onyx_value *value) {
   bool maps = type->of->kind == ONYX_VALUE_MAP;
   size_t step = onyx_desc_words(1), width = maps ? 2 : ONYX_TABLE_WIDTH;
   const int64_t *table = desc + (maps ? 2 : 1) * step;
@@ -380,8 +398,8 @@ static bool make_sequence(const slot *at, const onyx_type *type, const int64_t *
     else if (row[1] < 0 || row[1] > 8)
       ok = broken(at, "the model made a sequence with an element of rank over 8");
     else
-      ok = make_item(at, type->of, data_of(desc, element_bytes(type->of)), row[0], desc[ONYX_DESC_SIZES], row + 2,
-                     (int)row[1], item);
+      ok = make_item(at, type->of, data_of(desc, element_bytes(type->of)), row[0],
+                     desc[ONYX_DESC_SIZES], row + 2, (int)row[1], item);
   }
   if (!ok)
     onyx_value_release(value);
@@ -404,7 +422,8 @@ static bool make_value(const slot *at, const onyx_type *type, int64_t *desc, ony
   onyx_parameter inner = {at->param->name, *type, at->param->text};
   switch (type->kind) {
   case ONYX_VALUE_STRINGS:
-    return make_strings((const int64_t *)data_of(desc, sizeof(int64_t)), desc + ONYX_DESC_SIZES, type->rank, value) ||
+    return make_strings((const int64_t *)data_of(desc, sizeof(int64_t)), desc + ONYX_DESC_SIZES,
+                        type->rank, value) ||
            short_of_memory(at, "output");
   case ONYX_VALUE_SEQUENCE:
     return make_sequence(at, type, desc, value);
@@ -417,7 +436,8 @@ static bool make_value(const slot *at, const onyx_type *type, int64_t *desc, ony
   }
 }
 
-bool onyx_value_take(const onyx_parameter *param, size_t index, int64_t *desc, onyx_value *value, onyx_error *error) {
+bool onyx_value_take(const onyx_parameter *param, size_t index, int64_t *desc, onyx_value *value,
+                     onyx_error *error) {
   slot at = {param, index, error};
   bool ok = make_value(&at, &param->type, desc, value);
   onyx_value_drop(&param->type, desc); // a tensor has taken its buffer already

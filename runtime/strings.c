@@ -141,7 +141,8 @@ __attribute__((destructor)) static void close_unicode(void) {
 
 int64_t onyx_string_case(int64_t string, bool upper) {
   size_t size, used = 0;
-  const unsigned char *at = (const unsigned char *)onyx_string_bytes(string, &size), *end = at + size;
+  const unsigned char *at = (const unsigned char *)onyx_string_bytes(string, &size),
+                      *end = at + size;
   pthread_once(&once, open_unicode);
   char *to = malloc(4 * size + 1);
   if (!to)
@@ -151,7 +152,10 @@ int64_t onyx_string_case(int64_t string, bool upper) {
     if (n == 1 && c >= 0x80) // no UTF-8: the byte stays
       to[used++] = (char)c;
     else
-      used += (size_t)encode(!unicode ? c : upper ? towupper_l(c, unicode) : towlower_l(c, unicode), to + used);
+      used += (size_t)encode(!unicode ? c
+                             : upper  ? towupper_l(c, unicode)
+                                      : towlower_l(c, unicode),
+                             to + used);
   }
   int64_t result = copy_of(to, used);
   free(to);
@@ -161,8 +165,8 @@ int64_t onyx_string_case(int64_t string, bool upper) {
 //===-- Splitting ---------------------------------------------------------------------------===//
 
 // Walks over the parts; stops at number `wanted` (< 0: counts them all) and tells its bytes.
-static int64_t walk_parts(int64_t string, int64_t delimiter, int64_t maxsplit, int64_t wanted, const char **part,
-                          size_t *part_size) {
+static int64_t walk_parts(int64_t string, int64_t delimiter, int64_t maxsplit, int64_t wanted,
+                          const char **part, size_t *part_size) {
   size_t size, cut;
   const char *at = onyx_string_bytes(string, &size), *end = at + size;
   const char *by = onyx_string_bytes(delimiter, &cut);
@@ -204,15 +208,18 @@ int64_t onyx_string_split_count(int64_t string, int64_t delimiter, int64_t maxsp
 int64_t onyx_string_split_part(int64_t string, int64_t delimiter, int64_t maxsplit, int64_t k) {
   size_t size = 0;
   const char *part = "";
-  return walk_parts(string, delimiter, maxsplit, k, &part, &size) == k + 1 ? copy_of(part, size) : 0;
+  return walk_parts(string, delimiter, maxsplit, k, &part, &size) == k + 1 ? copy_of(part, size)
+                                                                           : 0;
 }
 
 //===-- Regular expressions -----------------------------------------------------------------===//
 
-// RE2's classes that POSIX's extended syntax lacks, and groups that capture nothing; the rest is alike.
+// RE2's classes that POSIX's extended syntax lacks, and groups that capture nothing; the rest is
+// alike.
 static char *posix_pattern(const char *from, size_t size) {
-  static const char *const classes[][2] = {{"d", "[0-9]"}, {"D", "[^0-9]"}, {"w", "[0-9A-Za-z_]"},
-                                           {"W", "[^0-9A-Za-z_]"}, {"s", "[[:space:]]"}, {"S", "[^[:space:]]"}};
+  static const char *const classes[][2] = {{"d", "[0-9]"},        {"D", "[^0-9]"},
+                                           {"w", "[0-9A-Za-z_]"}, {"W", "[^0-9A-Za-z_]"},
+                                           {"s", "[[:space:]]"},  {"S", "[^[:space:]]"}};
   char *to = malloc(16 * size + 8), *out = to;
   if (!to)
     return NULL;
@@ -225,7 +232,8 @@ static char *posix_pattern(const char *from, size_t size) {
         found = classes[k][1];
     if (found) { // inside [..] only the members
       size_t length = strlen(found);
-      out += sprintf(out, "%.*s", (int)(in_class ? length - 2 : length), in_class ? found + 1 : found);
+      out +=
+          sprintf(out, "%.*s", (int)(in_class ? length - 2 : length), in_class ? found + 1 : found);
       i++;
     } else if (from[i] == '\\' && in_class && i + 1 < size) { // POSIX takes it for itself there
       *out++ = from[++i];

@@ -1,6 +1,8 @@
-// Strings of compiled code: the address, as an i64, of an i64 size and the bytes; 0 is the empty string.
+// Strings of compiled code: the address, as an i64, of an i64 size and the bytes; 0 is the empty
+// string.
 //
-// What a run makes lives until the run ends: results are copied out before. A run uses one thread for them.
+// What a run makes lives until the run ends: results are copied out before. A run uses one thread
+// for them.
 #ifndef ONYX_RUNTIME_STRINGS_H
 #define ONYX_RUNTIME_STRINGS_H
 

@@ -34,7 +34,8 @@ static void declare(struct ir *ir, MlirOperation module, const char *callee, int
   ir_op(&at, "func.func", 0, NULL, 0, NULL, 3, attrs, 1, &region);
 }
 
-MlirValue emit_call(struct ir *ir, const char *callee, intptr_t n, const MlirValue *args, MlirType result) {
+MlirValue emit_call(struct ir *ir, const char *callee, intptr_t n, const MlirValue *args,
+                    MlirType result) {
   MlirOperation module = emit_module_of(ir);
   if (mlirOperationIsNull(ir_lookup_symbol(module, ir_str(callee)))) {
     MlirType types[4];
@@ -133,7 +134,8 @@ static MlirValue int_shift(struct ir *ir, const char *name, int type, MlirValue 
 static MlirValue int_pow(struct ir *ir, int type, MlirValue a, MlirValue b) {
   MlirType t = mlirValueGetType(a);
   MlirValue zero = ir_int(ir, t, 0), one = ir_int(ir, t, 1);
-  MlirValue negative = emit_is_signed(type) ? ir_cmpi(ir, IR_SLT, b, zero) : ir_int(ir, ir_int_type(ir, 1), 0);
+  MlirValue negative =
+      emit_is_signed(type) ? ir_cmpi(ir, IR_SLT, b, zero) : ir_int(ir, ir_int_type(ir, 1), 0);
   MlirValue inits[] = {one, a, ir_select(ir, negative, zero, b)};
   struct ir before, after;
   MlirOperation loop = ir_while(ir, 3, inits, &before, &after);
@@ -266,14 +268,14 @@ static const char *float_unary_name(expr_op op) {
 #define MATH(op, name)                                                                             \
   case EXPR_##op:                                                                                  \
     return "math." name;
-    MATH(ABS, "absf") MATH(FLOOR, "floor") MATH(CEIL, "ceil") MATH(ROUND, "roundeven")
-    MATH(TRUNC, "trunc") MATH(SQRT, "sqrt") MATH(EXP, "exp") MATH(LOG, "log") MATH(SIN, "sin")
-    MATH(COS, "cos") MATH(TAN, "tan") MATH(ASIN, "asin") MATH(ACOS, "acos") MATH(ATAN, "atan")
-    MATH(SINH, "sinh") MATH(COSH, "cosh") MATH(TANH, "tanh") MATH(ASINH, "asinh")
-    MATH(ACOSH, "acosh") MATH(ATANH, "atanh") MATH(ERF, "erf")
+    MATH(ABS, "absf")
+    MATH(FLOOR, "floor") MATH(CEIL, "ceil") MATH(ROUND, "roundeven") MATH(TRUNC, "trunc")
+        MATH(SQRT, "sqrt") MATH(EXP, "exp") MATH(LOG, "log") MATH(SIN, "sin") MATH(COS, "cos")
+            MATH(TAN, "tan") MATH(ASIN, "asin") MATH(ACOS, "acos") MATH(ATAN, "atan")
+                MATH(SINH, "sinh") MATH(COSH, "cosh") MATH(TANH, "tanh") MATH(ASINH, "asinh")
+                    MATH(ACOSH, "acosh") MATH(ATANH, "atanh") MATH(ERF, "erf")
 #undef MATH
-  default:
-    return NULL;
+                        default : return NULL;
   }
 }
 
@@ -334,7 +336,8 @@ static MlirValue is_class(struct ir *ir, expr_op op, MlirValue a) {
 MlirValue emit_unary(struct ir *ir, expr_op op, int type, MlirValue a) {
   bool classify = op == EXPR_ISNAN || op == EXPR_ISINF;
   if (emit_is_integer(type) || type == ONYX_BOOL)
-    return classify ? ir_int(ir, ir_int_type(ir, 1), 0) : wrap_narrow(ir, type, int_unary(ir, op, type, a));
+    return classify ? ir_int(ir, ir_int_type(ir, 1), 0)
+                    : wrap_narrow(ir, type, int_unary(ir, op, type, a));
   int compute = emit_is_small_float(type) ? ONYX_F32 : type;
   MlirValue wide = emit_cast(ir, a, type, compute, true);
   if (classify)
@@ -351,7 +354,8 @@ MlirValue emit_compare(struct ir *ir, expr_op op, int type, MlirValue a, MlirVal
   if (type == ONYX_STRING) {
     MlirValue args[] = {a, b};
     MlirValue equal = emit_call(ir, "onyx_string_equal", 2, args, ir_int_type(ir, 1));
-    return op == EXPR_EQ ? equal : ir_binary(ir, "arith.xori", equal, ir_int(ir, ir_int_type(ir, 1), 1));
+    return op == EXPR_EQ ? equal
+                         : ir_binary(ir, "arith.xori", equal, ir_int(ir, ir_int_type(ir, 1), 1));
   }
   if (type == ONYX_C64 || type == ONYX_C128) {
     MlirType i1 = ir_int_type(ir, 1);

@@ -1,7 +1,7 @@
 //===- emit_cast.c - Conversions between element types -----------------------------===//
 //
-// Rules of expr_cast (comprehension.h). f8 and f4 types are codes in i8; bf16 is rounded by integer code
-// as well, since the C runtime of older systems has no function for it.
+// Rules of expr_cast (comprehension.h). f8 and f4 types are codes in i8; bf16 is rounded by integer
+// code as well, since the C runtime of older systems has no function for it.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/convert/emit.h"
@@ -56,18 +56,21 @@ static MlirValue from_e8m0(struct ir *ir, MlirValue code) {
   MlirType i32 = ir_int_type(ir, 32);
   MlirValue wide = ir_cast(ir, "arith.extui", code, i32);
   MlirValue bits = ir_binary(ir, "arith.shli", wide, ir_int(ir, i32, 23));
-  bits = ir_select(ir, ir_cmpi(ir, IR_EQ, wide, ir_int(ir, i32, 0)), ir_int(ir, i32, 1 << 22), bits);
-  bits = ir_select(ir, ir_cmpi(ir, IR_EQ, wide, ir_int(ir, i32, 0xff)), ir_int(ir, i32, 0x7fc00000), bits);
+  bits =
+      ir_select(ir, ir_cmpi(ir, IR_EQ, wide, ir_int(ir, i32, 0)), ir_int(ir, i32, 1 << 22), bits);
+  bits = ir_select(ir, ir_cmpi(ir, IR_EQ, wide, ir_int(ir, i32, 0xff)), ir_int(ir, i32, 0x7fc00000),
+                   bits);
   return ir_cast(ir, "arith.bitcast", bits, ir_f32_type(ir));
 }
 
-// Code of |x| without regard to overflow: normals by rounding the bits half to even, subnormals by the
-// rounding of an f32 addition whose unit in the last place is the format's least step.
+// Code of |x| without regard to overflow: normals by rounding the bits half to even, subnormals by
+// the rounding of an f32 addition whose unit in the last place is the format's least step.
 static MlirValue round_to_code(struct ir *ir, const struct small_format *f, MlirValue magnitude) {
   MlirType i32 = ir_int_type(ir, 32), f32 = ir_f32_type(ir);
   MlirValue bits = ir_cast(ir, "arith.bitcast", magnitude, i32);
   MlirValue shift = ir_int(ir, i32, 23 - f->mantissa);
-  MlirValue odd = ir_binary(ir, "arith.andi", ir_binary(ir, "arith.shrui", bits, shift), ir_int(ir, i32, 1));
+  MlirValue odd =
+      ir_binary(ir, "arith.andi", ir_binary(ir, "arith.shrui", bits, shift), ir_int(ir, i32, 1));
   MlirValue half = ir_int(ir, i32, (1 << (22 - f->mantissa)) - 1);
   MlirValue rounded = ir_binary(ir, "arith.addi", ir_binary(ir, "arith.addi", bits, half), odd);
   MlirValue normal = ir_binary(ir, "arith.subi", ir_binary(ir, "arith.shrui", rounded, shift),
@@ -111,17 +114,20 @@ static MlirValue from_code(struct ir *ir, MlirValue code, int type) {
   MlirValue magnitude = ir_binary(ir, "arith.andi", wide, ir_int(ir, i32, f.sign_bit - 1));
   MlirValue shifted = ir_binary(ir, "arith.shli", magnitude, ir_int(ir, i32, 23 - f.mantissa));
   MlirValue offset = ir_int(ir, i32, (int64_t)(127 - f.bias) << 23);
-  MlirValue normal = ir_cast(ir, "arith.bitcast", ir_binary(ir, "arith.addi", shifted, offset), f32);
+  MlirValue normal =
+      ir_cast(ir, "arith.bitcast", ir_binary(ir, "arith.addi", shifted, offset), f32);
   MlirValue step = ir_float(ir, f32, ldexp(1.0, f.emin - f.mantissa));
-  MlirValue subnormal = ir_binary(ir, "arith.mulf", ir_cast(ir, "arith.uitofp", magnitude, f32), step);
+  MlirValue subnormal =
+      ir_binary(ir, "arith.mulf", ir_cast(ir, "arith.uitofp", magnitude, f32), step);
   MlirValue is_sub = ir_cmpi(ir, IR_ULT, magnitude, ir_int(ir, i32, 1 << f.mantissa));
   MlirValue value = ir_select(ir, is_sub, subnormal, normal);
   if (f.inf_code >= 0) {
     MlirValue inf = ir_cmpi(ir, IR_EQ, magnitude, ir_int(ir, i32, f.inf_code));
     value = ir_select(ir, inf, ir_float(ir, f32, __builtin_inf()), value);
   }
-  MlirValue negative = ir_cmpi(ir, IR_NE, ir_binary(ir, "arith.andi", wide, ir_int(ir, i32, f.sign_bit)),
-                               ir_int(ir, i32, 0));
+  MlirValue negative =
+      ir_cmpi(ir, IR_NE, ir_binary(ir, "arith.andi", wide, ir_int(ir, i32, f.sign_bit)),
+              ir_int(ir, i32, 0));
   value = ir_select(ir, negative, ir_unary(ir, "arith.negf", value), value);
   if (f.nan_code < 0)
     return value;
@@ -171,7 +177,8 @@ static MlirValue f32_to_bf16(struct ir *ir, MlirValue x) {
       ir_binary(ir, "arith.shrui", ir_binary(ir, "arith.addi", bits, half), ir_int(ir, i32, 16));
   MlirValue quiet = ir_binary(ir, "arith.ori", high, ir_int(ir, i32, 0x40));
   MlirValue code = ir_select(ir, ir_cmpf(ir, IR_UNO, x, x), quiet, rounded);
-  return ir_cast(ir, "arith.bitcast", ir_cast(ir, "arith.trunci", code, i16), mlirBF16TypeGet(ir->ctx));
+  return ir_cast(ir, "arith.bitcast", ir_cast(ir, "arith.trunci", code, i16),
+                 mlirBF16TypeGet(ir->ctx));
 }
 
 static MlirValue bf16_to_f32(struct ir *ir, MlirValue x) {
@@ -230,7 +237,8 @@ static MlirValue int_to_int(struct ir *ir, MlirValue a, int from, int to) {
   }
   if (to == ONYX_INDEX)
     return ir_to_index(ir, int_to_int(ir, a, from, ONYX_I64));
-  unsigned have = mlirIntegerTypeGetWidth(mlirValueGetType(a)), want = mlirIntegerTypeGetWidth(target);
+  unsigned have = mlirIntegerTypeGetWidth(mlirValueGetType(a)),
+           want = mlirIntegerTypeGetWidth(target);
   if (have < want)
     a = ir_cast(ir, emit_is_signed(from) ? "arith.extsi" : "arith.extui", a, target);
   else if (have > want)
@@ -260,8 +268,9 @@ static MlirValue float_to_int(struct ir *ir, MlirValue a, int from, int to) {
   double low = is_signed ? -ldexp(1.0, (int)bits - 1) : 0.0;
   double high = ldexp(1.0, is_signed ? (int)bits - 1 : (int)bits);
   int64_t least = is_signed ? (int64_t)(UINT64_MAX << (bits - 1)) : 0;
-  int64_t most = is_signed ? (int64_t)~(UINT64_MAX << (bits - 1))
-                           : bits == 64 ? -1 : (int64_t)~(UINT64_MAX << bits);
+  int64_t most = is_signed    ? (int64_t)~(UINT64_MAX << (bits - 1))
+                 : bits == 64 ? -1
+                              : (int64_t)~(UINT64_MAX << bits);
   x = ir_unary(ir, "math.trunc", x);
   MlirValue zero = ir_float(ir, ft, 0.0);
   MlirValue enough = ir_cmpf(ir, IR_OGE, x, ir_float(ir, ft, low));
@@ -300,11 +309,14 @@ MlirValue emit_cast(struct ir *ir, MlirValue a, int from, int to, bool saturate)
       return ir_cast(ir, "arith.index_castui", a, ir_index_type(ir));
     if (emit_is_integer(to))
       return ir_cast(ir, "arith.extui", a, emit_type(ir->ctx, to));
-    return int_to_float(ir, ir_cast(ir, "arith.extui", a, ir_int_type(ir, 32)), ONYX_U32, to, saturate);
+    return int_to_float(ir, ir_cast(ir, "arith.extui", a, ir_int_type(ir, 32)), ONYX_U32, to,
+                        saturate);
   }
   if (emit_is_integer(from))
-    return emit_is_integer(to) ? int_to_int(ir, a, from, to) : int_to_float(ir, a, from, to, saturate);
-  return emit_is_integer(to) ? float_to_int(ir, a, from, to) : float_to_float(ir, a, from, to, saturate);
+    return emit_is_integer(to) ? int_to_int(ir, a, from, to)
+                               : int_to_float(ir, a, from, to, saturate);
+  return emit_is_integer(to) ? float_to_int(ir, a, from, to)
+                             : float_to_float(ir, a, from, to, saturate);
 }
 
 MlirValue emit_bitcast(struct ir *ir, MlirValue a, int from, int to) {

@@ -48,7 +48,8 @@ static MlirValue dim_binary(struct ir *ir, dim_op op, MlirValue a, MlirValue b) 
     return emit_binary(ir, EXPR_FLOORDIV, ONYX_INDEX, a, b);
   case DIM_CEILDIV: { // ceil(a / b) = -floor(-a / b)
     MlirValue zero = ir_index(ir, 0);
-    MlirValue q = emit_binary(ir, EXPR_FLOORDIV, ONYX_INDEX, ir_binary(ir, "arith.subi", zero, a), b);
+    MlirValue q =
+        emit_binary(ir, EXPR_FLOORDIV, ONYX_INDEX, ir_binary(ir, "arith.subi", zero, a), b);
     return ir_binary(ir, "arith.subi", zero, q);
   }
   case DIM_MOD: { // a - b * floordiv(a, b)

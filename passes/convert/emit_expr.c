@@ -113,7 +113,8 @@ void emit_wrote(struct emit *e) {
 //===----------------------------------------------------------------------===//
 
 // A value without loops is a symbol.
-static MlirAffineExpr affine_symbol(struct emit *e, const expr *x, MlirValue *symbols, int *num, int max) {
+static MlirAffineExpr affine_symbol(struct emit *e, const expr *x, MlirValue *symbols, int *num,
+                                    int max) {
   MlirValue v = emit_expr(e, x);
   if (mlirValueIsNull(v))
     return (MlirAffineExpr){NULL};
@@ -129,7 +130,8 @@ static MlirAffineExpr affine_symbol(struct emit *e, const expr *x, MlirValue *sy
   return mlirAffineSymbolExprGet(e->ctx, (*num)++);
 }
 
-static MlirAffineExpr affine_binary(MlirContext ctx, expr_op op, MlirAffineExpr a, MlirAffineExpr b) {
+static MlirAffineExpr affine_binary(MlirContext ctx, expr_op op, MlirAffineExpr a,
+                                    MlirAffineExpr b) {
   bool constant_b = mlirAffineExprIsAConstant(b);
   int64_t value = constant_b ? mlirAffineConstantExprGetValue(b) : 0;
   switch (op) {
@@ -150,7 +152,8 @@ static MlirAffineExpr affine_binary(MlirContext ctx, expr_op op, MlirAffineExpr 
   }
 }
 
-MlirAffineExpr emit_affine(struct emit *e, const expr *x, MlirValue *symbols, int *num_symbols, int max) {
+MlirAffineExpr emit_affine(struct emit *e, const expr *x, MlirValue *symbols, int *num_symbols,
+                           int max) {
   MlirAffineExpr none = {NULL};
   if (x->type != ONYX_INDEX)
     return none;
@@ -223,7 +226,8 @@ static MlirValue emit_load(struct emit *e, struct ir *at, const expr *x) {
   return e->read(e, at, x, index);
 }
 
-// Can index expression x be outside [0, extent)? A plain loop that runs over just this extent cannot.
+// Can index expression x be outside [0, extent)? A plain loop that runs over just this extent
+// cannot.
 static bool needs_bounds(const struct emit *e, const expr *x, const dim *extent) {
   int64_t size;
   if (x->op == EXPR_LOOP)

@@ -13,9 +13,13 @@ bool emit_is_small_float(int type) {
   return type == ONYX_F16 || type == ONYX_BF16 || emit_is_code(type);
 }
 
-bool emit_is_signed(int type) { return type == ONYX_INDEX || onyx_elem_is_signed((onyx_elem)type); }
+bool emit_is_signed(int type) {
+  return type == ONYX_INDEX || onyx_elem_is_signed((onyx_elem)type);
+}
 
-bool emit_is_integer(int type) { return type == ONYX_INDEX || onyx_elem_is_int((onyx_elem)type); }
+bool emit_is_integer(int type) {
+  return type == ONYX_INDEX || onyx_elem_is_int((onyx_elem)type);
+}
 
 unsigned emit_bits(int type) {
   if (type == ONYX_INDEX)

@@ -52,7 +52,9 @@ static void put_name(struct text *t, MlirStringRef name) {
   }
 }
 
-static void append_text(MlirStringRef part, void *user) { put(user, part.data, part.length); }
+static void append_text(MlirStringRef part, void *user) {
+  put(user, part.data, part.length);
+}
 
 //===----------------------------------------------------------------------===//
 // Inputs and outputs
@@ -70,7 +72,8 @@ static MlirStringRef string_or_empty(MlirAttribute a) {
 // Attributes of argument or result i: entry i of arg_attrs or res_attrs.
 static MlirAttribute slot_attrs(MlirOperation op, const char *list, intptr_t i) {
   MlirAttribute all = attr(op, list);
-  if (mlirAttributeIsNull(all) || !mlirAttributeIsAArray(all) || i >= mlirArrayAttrGetNumElements(all))
+  if (mlirAttributeIsNull(all) || !mlirAttributeIsAArray(all) ||
+      i >= mlirArrayAttrGetNumElements(all))
     return mlirAttributeGetNull();
   return mlirArrayAttrGetElement(all, i);
 }
@@ -98,7 +101,8 @@ static void put_dims(struct text *t, const char *side, intptr_t index, MlirStrin
   }
 }
 
-static void put_value(struct text *t, const char *side, intptr_t index, MlirAttribute slot, MlirType type) {
+static void put_value(struct text *t, const char *side, intptr_t index, MlirAttribute slot,
+                      MlirType type) {
   putf(t, "%s ", side);
   MlirAttribute name = slot_attr(slot, "onnx.name");
   char fallback[32];
@@ -120,7 +124,8 @@ char *onyx_signature_text(MlirOperation function) {
   for (intptr_t i = 0; i < mlirFunctionTypeGetNumInputs(type); ++i)
     put_value(&t, "in", i, slot_attrs(function, "arg_attrs", i), mlirFunctionTypeGetInput(type, i));
   for (intptr_t i = 0; i < mlirFunctionTypeGetNumResults(type); ++i)
-    put_value(&t, "out", i, slot_attrs(function, "res_attrs", i), mlirFunctionTypeGetResult(type, i));
+    put_value(&t, "out", i, slot_attrs(function, "res_attrs", i),
+              mlirFunctionTypeGetResult(type, i));
   return t.data;
 }
 
@@ -132,8 +137,8 @@ static int64_t int_attr(MlirAttribute a) {
   return mlirAttributeIsNull(a) || !mlirAttributeIsAInteger(a) ? 0 : mlirIntegerAttrGetValueInt(a);
 }
 
-// convert-func-to-llvm leaves the attributes of memref arguments on the C interface only, where each is
-// one argument again (after that of the results, which has none).
+// convert-func-to-llvm leaves the attributes of memref arguments on the C interface only, where
+// each is one argument again (after that of the results, which has none).
 static MlirOperation with_arguments(MlirOperation module, MlirOperation function) {
   if (!ir_is(function, "llvm.func"))
     return function;
@@ -146,7 +151,8 @@ static MlirOperation with_arguments(MlirOperation module, MlirOperation function
   return mlirOperationIsNull(interface) ? function : interface;
 }
 
-static void put_hidden(struct text *t, const char *record, MlirOperation module, MlirOperation function) {
+static void put_hidden(struct text *t, const char *record, MlirOperation module,
+                       MlirOperation function) {
   MlirAttribute all = attr(with_arguments(module, function), "arg_attrs");
   intptr_t n = mlirAttributeIsNull(all) ? 0 : mlirArrayAttrGetNumElements(all);
   for (intptr_t i = 0; i < n; ++i) {
@@ -157,7 +163,8 @@ static void put_hidden(struct text *t, const char *record, MlirOperation module,
     else if (!mlirAttributeIsNull(weights))
       putf(t, "%s weights %" PRId64 "\n", record, int_attr(weights));
     else if (!mlirAttributeIsNull(slot_attr(slot, "krnl.constants")))
-      putf(t, "%s constants %" PRId64 "\n", record, int_attr(attr(function, "krnl.constants_bytes")));
+      putf(t, "%s constants %" PRId64 "\n", record,
+           int_attr(attr(function, "krnl.constants_bytes")));
     else if (!mlirAttributeIsNull(slot_attr(slot, "krnl.arena")))
       putf(t, "%s arena %" PRId64 "\n", record, int_attr(attr(function, "krnl.arena_bytes")));
   }
@@ -175,7 +182,9 @@ static MlirOperation symbol_of(MlirOperation module, MlirAttribute ref) {
 
 static void put_weights_files(struct text *t, MlirOperation module) {
   MlirAttribute files = attr(module, "onnx.weights_files");
-  intptr_t n = mlirAttributeIsNull(files) || !mlirAttributeIsAArray(files) ? 0 : mlirArrayAttrGetNumElements(files);
+  intptr_t n = mlirAttributeIsNull(files) || !mlirAttributeIsAArray(files)
+                   ? 0
+                   : mlirArrayAttrGetNumElements(files);
   for (intptr_t i = 0; i < n; ++i) {
     MlirAttribute file = mlirArrayAttrGetElement(files, i);
     putf(t, "weights_file %d ", (int)i);
@@ -190,7 +199,9 @@ static void put_weights_files(struct text *t, MlirOperation module) {
 // onyx.nodes: "NAME\tOP", by node ID.
 static void put_nodes(struct text *t, MlirOperation module) {
   MlirAttribute nodes = attr(module, "onyx.nodes");
-  intptr_t n = mlirAttributeIsNull(nodes) || !mlirAttributeIsAArray(nodes) ? 0 : mlirArrayAttrGetNumElements(nodes);
+  intptr_t n = mlirAttributeIsNull(nodes) || !mlirAttributeIsAArray(nodes)
+                   ? 0
+                   : mlirArrayAttrGetNumElements(nodes);
   for (intptr_t i = 0; i < n; ++i) {
     MlirStringRef node = string_or_empty(mlirArrayAttrGetElement(nodes, i));
     const char *tab = memrchr(node.data, '\t', node.length);
@@ -198,7 +209,8 @@ static void put_nodes(struct text *t, MlirOperation module) {
     putf(t, "node %d ", (int)i);
     put_name(t, mlirStringRefCreate(node.data, length));
     put(t, " ", 1);
-    put_name(t, tab ? mlirStringRefCreate(tab + 1, node.length - length - 1) : (MlirStringRef){"", 0});
+    put_name(t,
+             tab ? mlirStringRefCreate(tab + 1, node.length - length - 1) : (MlirStringRef){"", 0});
     put(t, "\n", 1);
   }
 }
@@ -206,7 +218,8 @@ static void put_nodes(struct text *t, MlirOperation module) {
 char *onyx_manifest_text(MlirOperation module, MlirOperation entry_point) {
   MlirAttribute func = attr(entry_point, "func"), init = attr(entry_point, "init");
   MlirOperation function = symbol_of(module, func), initializer = symbol_of(module, init);
-  if (mlirOperationIsNull(function) || (!mlirAttributeIsNull(init) && mlirOperationIsNull(initializer))) {
+  if (mlirOperationIsNull(function) ||
+      (!mlirAttributeIsNull(init) && mlirOperationIsNull(initializer))) {
     mlirxEmitError(entry_point, "entry point of a function that is not there");
     return NULL;
   }

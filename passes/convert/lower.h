@@ -1,9 +1,9 @@
 //===- lower.h - onnx functions on tensors become functions on memrefs --------------===//
 //
 // The conversion plans first: every op of every function gets its view, its result shapes and its
-// comprehension, and what cannot be lowered is reported, all of it. Then each function is emitted anew
-// beside the old one, which is erased at the end. Values that only constants make are emitted into the
-// init function, whose results live in the constants block.
+// comprehension, and what cannot be lowered is reported, all of it. Then each function is emitted
+// anew beside the old one, which is erased at the end. Values that only constants make are emitted
+// into the init function, whose results live in the constants block.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ONYX_PASSES_CONVERT_LOWER_H
@@ -24,14 +24,14 @@ enum lower_kind {
 struct op_plan {
   MlirOperation op;
   enum lower_kind kind;
-  op_view *view;          // COMPREHENSION, DIRECT
+  op_view *view; // COMPREHENSION, DIRECT
   shape_result *results;
   comprehension *c;
   const struct direct_lowering *direct;
-  int64_t node;           // ID in onyx.nodes
-  bool hoisted;           // emitted into the init function
-  bool constant_alias;    // renames a value of the constants: made where it is used
-  int64_t *offsets;       // by result: place in the constants block; -1: none
+  int64_t node;        // ID in onyx.nodes
+  bool hoisted;        // emitted into the init function
+  bool constant_alias; // renames a value of the constants: made where it is used
+  int64_t *offsets;    // by result: place in the constants block; -1: none
 };
 
 // A constant that init copies or unpacks.
@@ -49,7 +49,7 @@ struct lower {
   view_scope *views;
   onyx_arena *arena;
   bool failed;
-  ptr_map plans; // MlirOperation -> struct op_plan
+  ptr_map plans;         // MlirOperation -> struct op_plan
   struct op_plan **list; // in program order
   intptr_t num_plans, cap_plans;
   ptr_map copied; // MlirOperation of a constant -> struct copied_constant
@@ -62,8 +62,8 @@ struct lower {
   const char *init_name;
 };
 
-// One allocation. Its buffer is freed after `last`, the place in the home block of the op that uses it, or
-// an alias of it, for the last time.
+// One allocation. Its buffer is freed after `last`, the place in the home block of the op that uses
+// it, or an alias of it, for the last time.
 struct storage {
   MlirValue memref; // as allocated
   struct lower_block *home;
@@ -71,8 +71,8 @@ struct storage {
   bool gone; // freed, or given to the caller
 };
 
-// A value is one memref (a tensor) or several (docs/abi.md): a sequence is its elements' data and a table, an
-// optional a flag and its value's parts, a map keys and values.
+// A value is one memref (a tensor) or several (docs/abi.md): a sequence is its elements' data and a
+// table, an optional a flag and its value's parts, a map keys and values.
 enum { LOWER_MAX_PARTS = 4, LOWER_TABLE_WIDTH = 10 };
 
 // A value's memrefs. storage: NULL when it belongs to an argument, a constant or a weight.
@@ -93,7 +93,7 @@ struct lower_block {
   ptr_map values;   // MlirValue -> struct lowered
   ptr_map last_use; // MlirValue -> place + 1
   intptr_t position;
-  bool keep;        // nothing is freed before the block's end
+  bool keep; // nothing is freed before the block's end
   struct storage **storages;
   intptr_t num_storages, cap_storages;
 };
@@ -119,15 +119,16 @@ bool lower_is_constant(struct lower *l, MlirValue v);
 void *lower_alloc(struct lower *l, size_t size);
 // memref type that a tensor type becomes; null for what has none.
 MlirType lower_type(struct lower *l, MlirType tensor);
-// memref types of the parts of a value of this type; returns their number, 0 for what has no lowering.
+// memref types of the parts of a value of this type; returns their number, 0 for what has no
+// lowering.
 int lower_parts(struct lower *l, MlirType type, MlirType parts[LOWER_MAX_PARTS]);
 // Error at op, with its node; notes the failure.
 void lower_error(struct lower *l, MlirOperation op, const char *fmt, ...) MLIRX_PRINTF(3, 4);
 
 // --- lower_block.c: values and storage
 
-void lower_block_begin(struct lower_block *b, struct lower_function *f, struct lower_block *parent, struct ir ir,
-                       MlirBlock old);
+void lower_block_begin(struct lower_block *b, struct lower_function *f, struct lower_block *parent,
+                       struct ir ir, MlirBlock old);
 void lower_block_end(struct lower_block *b);
 // memref of a tensor value; made now where it is a constant. Null memref after an error.
 MlirValue lower_value(struct lower_block *b, MlirValue v);
@@ -143,8 +144,8 @@ int lower_value_parts(struct lower_block *b, MlirValue v, MlirValue parts[LOWER_
 // v is these memrefs, which this block owns from now on.
 void lower_define_owned(struct lower_block *b, MlirValue v, int n, const MlirValue *parts);
 // A fresh buffer; sizes: one index a `?`.
-MlirValue lower_alloc_buffer(struct lower_block *b, MlirType type, intptr_t n, const MlirValue *sizes,
-                             struct storage **storage);
+MlirValue lower_alloc_buffer(struct lower_block *b, MlirType type, intptr_t n,
+                             const MlirValue *sizes, struct storage **storage);
 // The same with a shape in dims.
 MlirValue lower_alloc_dims(struct lower_block *b, onyx_elem elem, int rank, const dim *const *dims,
                            struct storage **storage);
@@ -153,11 +154,11 @@ struct storage *lower_adopt(struct lower_block *b, MlirValue memref);
 void lower_free(struct lower_block *b, struct storage *s);
 // Frees what the op at b->position used last.
 void lower_free_dead(struct lower_block *b);
-// The values at the end of a block, each a buffer of its own of the given type (copied where it belongs to
-// something else or is given twice); then everything else is freed. `types` and `out` have an entry a part;
-// returns the number of parts.
-intptr_t lower_give(struct lower_block *b, intptr_t n, const MlirValue *values, const MlirType *types,
-                MlirValue *out);
+// The values at the end of a block, each a buffer of its own of the given type (copied where it
+// belongs to something else or is given twice); then everything else is freed. `types` and `out`
+// have an entry a part; returns the number of parts.
+intptr_t lower_give(struct lower_block *b, intptr_t n, const MlirValue *values,
+                    const MlirType *types, MlirValue *out);
 // Index value of a dim; >= 0.
 MlirValue lower_size(struct lower_block *b, const dim *d);
 // Where constants are made: at the top of the function.
@@ -165,7 +166,8 @@ struct ir lower_top(struct lower_function *f);
 
 // --- lower_guard.c
 
-// i1: all loops of the stage stay within what they read and write (status 3 where not); null: nothing to ask.
+// i1: all loops of the stage stay within what they read and write (status 3 where not); null:
+// nothing to ask.
 MlirValue lower_guard(struct lower_block *b, struct op_plan *p, const comp_stage *s);
 
 // --- lower_nest.c
@@ -175,10 +177,13 @@ bool lower_comprehension(struct lower_block *b, struct op_plan *p);
 
 // --- lower_function.c
 
-struct lower_function *lower_function_create(struct lower *l, MlirOperation old, const char *init_name);
+struct lower_function *lower_function_create(struct lower *l, MlirOperation old,
+                                             const char *init_name);
 bool lower_ops(struct lower_block *b, MlirBlock old);
-// Results of `made` from `first` on become the parts of op's results, owned by the block; returns the next.
-intptr_t lower_define_results(struct lower_block *b, MlirOperation op, MlirOperation made, intptr_t first);
+// Results of `made` from `first` on become the parts of op's results, owned by the block; returns
+// the next.
+intptr_t lower_define_results(struct lower_block *b, MlirOperation op, MlirOperation made,
+                              intptr_t first);
 // Emits the ops of `old` up to its terminator.
 void lower_function_emit(struct lower_function *f);
 void lower_init_emit(struct lower *l, struct lower_function *f);

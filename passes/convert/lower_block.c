@@ -13,8 +13,8 @@ static void note_uses(struct lower_block *b, MlirOperation op, intptr_t place) {
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
     ptr_map_set(&b->last_use, mlirOperationGetOperand(op, i).ptr, (void *)(place + 1));
   for (intptr_t r = 0; r < mlirOperationGetNumRegions(op); ++r)
-    for (MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r)); !mlirBlockIsNull(block);
-         block = mlirBlockGetNextInRegion(block))
+    for (MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r));
+         !mlirBlockIsNull(block); block = mlirBlockGetNextInRegion(block))
       for (MlirOperation inner = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(inner);
            inner = mlirOperationGetNextInBlock(inner))
         note_uses(b, inner, place);
@@ -22,8 +22,8 @@ static void note_uses(struct lower_block *b, MlirOperation op, intptr_t place) {
 
 static MlirValue dim_symbol(struct emit_dims *dims, int64_t symbol);
 
-void lower_block_begin(struct lower_block *b, struct lower_function *f, struct lower_block *parent, struct ir ir,
-                       MlirBlock old) {
+void lower_block_begin(struct lower_block *b, struct lower_function *f, struct lower_block *parent,
+                       struct ir ir, MlirBlock old) {
   *b = (struct lower_block){.function = f, .parent = parent, .ir = ir};
   emit_dims_init(&b->dims, &b->ir, dim_symbol, b);
   intptr_t place = 0;
@@ -57,7 +57,8 @@ static MlirValue constants_view(struct lower_function *f, int64_t offset, MlirTy
   return ir_view(&ir, f->constants, ir_index(&ir, offset), type, 0, NULL);
 }
 
-static MlirValue make_global(struct lower_function *f, MlirOperation op, MlirAttribute value, MlirType type) {
+static MlirValue make_global(struct lower_function *f, MlirOperation op, MlirAttribute value,
+                             MlirType type) {
   struct lower *l = f->lower;
   struct ir ir = lower_top(f);
   ir.loc = mlirOperationGetLocation(op);
@@ -110,7 +111,8 @@ static MlirValue lower_constant(struct lower_function *f, MlirOperation op) {
   int64_t shape[ONYX_MAX_RANK];
   for (int i = 0; i < operand.type.rank; ++i)
     shape[i] = mlirShapedTypeGetDimSize(type, i);
-  return make_global(f, op, emit_dense(l->ctx, operand.type.elem, operand.type.rank, shape, operand.data), type);
+  return make_global(
+      f, op, emit_dense(l->ctx, operand.type.elem, operand.type.rank, shape, operand.data), type);
 }
 
 // A constant, a hoisted result or an alias of one, made at the top of the function.
@@ -153,7 +155,8 @@ MlirValue lower_value(struct lower_block *b, MlirValue v) {
     return found->memref;
   struct lower_function *f = b->function;
   if (!lower_is_constant(f->lower, v)) {
-    mlirxEmitErrorAt(mlirLocationUnknownGet(f->lower->ctx), "a value is used before it is computed");
+    mlirxEmitErrorAt(mlirLocationUnknownGet(f->lower->ctx),
+                     "a value is used before it is computed");
     f->lower->failed = true;
     return (MlirValue){NULL};
   }
@@ -196,7 +199,8 @@ int lower_value_parts(struct lower_block *b, MlirValue v, MlirValue parts[LOWER_
   return found->n;
 }
 
-// What a symbol of the dims stands for: the size of an axis, or an element of a small integer tensor.
+// What a symbol of the dims stands for: the size of an axis, or an element of a small integer
+// tensor.
 static MlirValue dim_symbol(struct emit_dims *dims, int64_t symbol) {
   struct lower_block *b = dims->user;
   struct lower *l = b->function->lower;
@@ -245,8 +249,8 @@ struct storage *lower_adopt(struct lower_block *b, MlirValue memref) {
   return s;
 }
 
-MlirValue lower_alloc_buffer(struct lower_block *b, MlirType type, intptr_t n, const MlirValue *sizes,
-                             struct storage **storage) {
+MlirValue lower_alloc_buffer(struct lower_block *b, MlirType type, intptr_t n,
+                             const MlirValue *sizes, struct storage **storage) {
   MlirValue memref = ir_alloc(&b->ir, type, n, sizes, 64);
   struct storage *s = lower_adopt(b, memref);
   if (storage)
@@ -287,7 +291,9 @@ void lower_free_dead(struct lower_block *b) {
   b->num_storages = kept;
 }
 
-static bool same_rank(MlirType a, MlirType b) { return mlirShapedTypeGetRank(a) == mlirShapedTypeGetRank(b); }
+static bool same_rank(MlirType a, MlirType b) {
+  return mlirShapedTypeGetRank(a) == mlirShapedTypeGetRank(b);
+}
 
 static MlirValue copy_of(struct lower_block *b, MlirValue memref) {
   MlirType type = mlirValueGetType(memref);
@@ -315,7 +321,8 @@ static void check_promise(struct lower_block *b, MlirValue memref, MlirType to) 
 }
 
 // One part: the block's own buffer, or a copy of someone else's.
-static MlirValue give_part(struct lower_block *b, MlirValue memref, struct storage *s, MlirType type, intptr_t i) {
+static MlirValue give_part(struct lower_block *b, MlirValue memref, struct storage *s,
+                           MlirType type, intptr_t i) {
   if (!same_rank(mlirValueGetType(memref), type)) {
     mlirxEmitErrorAt(b->ir.loc, "result %d: its rank is not the declared one", (int)i);
     b->function->lower->failed = true;
@@ -329,8 +336,8 @@ static MlirValue give_part(struct lower_block *b, MlirValue memref, struct stora
   return ir_memref_cast(&b->ir, memref, type);
 }
 
-intptr_t lower_give(struct lower_block *b, intptr_t n, const MlirValue *values, const MlirType *types,
-                    MlirValue *out) {
+intptr_t lower_give(struct lower_block *b, intptr_t n, const MlirValue *values,
+                    const MlirType *types, MlirValue *out) {
   intptr_t given = 0;
   for (intptr_t i = 0; i < n; ++i) {
     MlirValue parts[LOWER_MAX_PARTS];

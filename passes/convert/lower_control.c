@@ -1,8 +1,8 @@
 //===- lower_control.c - If, Loop, Scan ---------------------------------------------===//
 //
-// A region's block is emitted as a block of its own; what it yields are buffers that it gives away, so
-// every carried value has one owner at a time. Scan outputs grow by doubling: how often a loop runs may be
-// known only when it is done.
+// A region's block is emitted as a block of its own; what it yields are buffers that it gives away,
+// so every carried value has one owner at a time. Scan outputs grow by doubling: how often a loop
+// runs may be known only when it is done.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/convert/lower_sort.h"
@@ -50,7 +50,9 @@ static bool check_ranks(struct lower *l, struct op_plan *p) {
     MlirBlock block = region_block(p, r);
     for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i)
       if (!lower_parts(l, mlirValueGetType(mlirBlockGetArgument(block, i)), parts))
-        return lower_error(l, p->op, "argument %d of its body: expected a tensor of known rank", (int)i), false;
+        return lower_error(l, p->op, "argument %d of its body: expected a tensor of known rank",
+                           (int)i),
+               false;
   }
   return true;
 }
@@ -64,7 +66,8 @@ static MlirOperation enter(struct lower_function *f, MlirOperation op) {
 }
 
 // Emits the ops of `block` into b and gives what its terminator yields, cast to `types`.
-static bool emit_region_block(struct lower_block *b, MlirBlock block, const MlirType *types, MlirValue *out) {
+static bool emit_region_block(struct lower_block *b, MlirBlock block, const MlirType *types,
+                              MlirValue *out) {
   MlirValue *values;
   if (!lower_ops(b, block))
     return false;
@@ -92,7 +95,8 @@ static bool lower_if(struct lower_block *b, struct op_plan *p) {
   if (mlirValueIsNull(condition))
     return false;
   struct ir branch[2];
-  MlirOperation op = ir_if(&b->ir, load_scalar(&b->ir, condition), n, types, &branch[0], &branch[1]);
+  MlirOperation op =
+      ir_if(&b->ir, load_scalar(&b->ir, condition), n, types, &branch[0], &branch[1]);
   MlirOperation outer = enter(b->function, op);
   bool ok = true;
   for (int i = 0; i < 2 && ok; ++i) {
@@ -143,8 +147,10 @@ static int join(struct lower *l, intptr_t n, const MlirType *types, MlirType *pa
   return num_parts;
 }
 
-// A buffer of the loop's own with the value of a part: the buffer itself when nothing else needs it.
-static MlirValue own_part(struct lower_block *b, MlirValue memref, struct storage *s, MlirType type) {
+// A buffer of the loop's own with the value of a part: the buffer itself when nothing else needs
+// it.
+static MlirValue own_part(struct lower_block *b, MlirValue memref, struct storage *s,
+                          MlirType type) {
   if (s && !s->gone && s->home == b && s->last <= b->position) {
     s->gone = true;
     return ir_memref_cast(&b->ir, memref, type);
@@ -170,7 +176,8 @@ static int own_initial(struct lower_block *b, MlirValue v, const MlirType *types
 }
 
 // A block argument of the body gets the parts that stand at `first` among the new arguments.
-static intptr_t define_carried(struct lower_block *b, MlirValue old, const struct ir *body, intptr_t first) {
+static intptr_t define_carried(struct lower_block *b, MlirValue old, const struct ir *body,
+                               intptr_t first) {
   MlirType types[LOWER_MAX_PARTS];
   MlirValue parts[LOWER_MAX_PARTS];
   int n = lower_parts(b->function->lower, mlirValueGetType(old), types);
@@ -181,7 +188,8 @@ static intptr_t define_carried(struct lower_block *b, MlirValue old, const struc
 }
 
 // A result gets the parts that stand at `first` among the loop's results.
-static intptr_t define_final(struct lower_block *b, MlirValue old, MlirOperation loop, intptr_t first) {
+static intptr_t define_final(struct lower_block *b, MlirValue old, MlirOperation loop,
+                             intptr_t first) {
   MlirType types[LOWER_MAX_PARTS];
   MlirValue parts[LOWER_MAX_PARTS];
   int n = lower_parts(b->function->lower, mlirValueGetType(old), types);
@@ -229,7 +237,8 @@ static MlirValue flat(struct ir *ir, MlirValue memref, MlirValue count) {
 }
 
 // rows, or a buffer of `capacity` rows with the `used` ones of rows when these are all it holds.
-static MlirValue make_room(struct ir *ir, MlirValue rows, MlirValue element, MlirValue used, MlirValue capacity) {
+static MlirValue make_room(struct ir *ir, MlirValue rows, MlirValue element, MlirValue used,
+                           MlirValue capacity) {
   MlirType type = mlirValueGetType(rows);
   MlirValue full = ir_cmpi(ir, IR_SGE, used, ir_dim(ir, rows, 0));
   struct ir then, otherwise;
@@ -243,7 +252,8 @@ static MlirValue make_room(struct ir *ir, MlirValue rows, MlirValue element, Mli
   MlirValue more = ir_alloc(&then, type, n, sizes, 64);
   MlirValue count = ir_binary(&then, "arith.muli", used, row_size(&then, rows));
   struct ir body;
-  MlirValue from = flat(&then, rows, count), to = flat(&then, more, count), i = emit_loop(&then, count, &body);
+  MlirValue from = flat(&then, rows, count), to = flat(&then, more, count),
+            i = emit_loop(&then, count, &body);
   ir_store(&body, ir_load(&body, from, 1, &i), to, 1, &i);
   ir_dealloc(&then, rows);
   ir_yield(&then, "scf.yield", 1, &more);
@@ -265,7 +275,8 @@ static struct ir loops_over(struct ir *ir, MlirValue shaped, MlirValue *index) {
 }
 
 // Copies between `part` and the slice of `whole` at `place` of `axis`.
-static void copy_slice(struct ir *ir, MlirValue whole, intptr_t axis, MlirValue place, MlirValue part, bool to_whole) {
+static void copy_slice(struct ir *ir, MlirValue whole, intptr_t axis, MlirValue place,
+                       MlirValue part, bool to_whole) {
   MlirValue index[ONYX_MAX_RANK], wide[ONYX_MAX_RANK + 1];
   struct ir at = loops_over(ir, part, index);
   intptr_t rank = mlirShapedTypeGetRank(mlirValueGetType(part));
@@ -278,8 +289,8 @@ static void copy_slice(struct ir *ir, MlirValue whole, intptr_t axis, MlirValue 
 }
 
 // Row `place` becomes the element where their shapes agree; status 3 where they do not.
-static void put_row(struct lower_block *b, struct op_plan *p, struct ir *ir, MlirValue rows, MlirValue place,
-                    MlirValue element) {
+static void put_row(struct lower_block *b, struct op_plan *p, struct ir *ir, MlirValue rows,
+                    MlirValue place, MlirValue element) {
   MlirType type = mlirValueGetType(rows);
   MlirValue ok = {NULL}, found = {NULL}, limit = {NULL};
   for (intptr_t i = 1; i < mlirShapedTypeGetRank(type); ++i) {
@@ -299,8 +310,10 @@ static void put_row(struct lower_block *b, struct op_plan *p, struct ir *ir, Mli
 }
 
 // The first `count` rows as the result; with another axis than 0, moved there.
-static void define_rows(struct lower_block *b, MlirValue old, MlirValue rows, MlirValue count, intptr_t axis) {
-  MlirType type = lower_type(b->function->lower, mlirValueGetType(old)), from = mlirValueGetType(rows);
+static void define_rows(struct lower_block *b, MlirValue old, MlirValue rows, MlirValue count,
+                        intptr_t axis) {
+  MlirType type = lower_type(b->function->lower, mlirValueGetType(old)),
+           from = mlirValueGetType(rows);
   intptr_t rank = mlirShapedTypeGetRank(from);
   MlirValue sizes[ONYX_MAX_RANK + 1], moved[ONYX_MAX_RANK + 1];
   int64_t shape[ONYX_MAX_RANK + 1];
@@ -309,7 +322,8 @@ static void define_rows(struct lower_block *b, MlirValue old, MlirValue rows, Ml
     shape[i] = mlirShapedTypeGetDimSize(from, i);
   }
   (void)type;
-  MlirValue made = ir_reinterpret(&b->ir, rows, ir_memref(mlirShapedTypeGetElementType(from), rank, shape), sizes);
+  MlirValue made = ir_reinterpret(
+      &b->ir, rows, ir_memref(mlirShapedTypeGetElementType(from), rank, shape), sizes);
   if (axis == 0) {
     lower_define(b, old, made, lower_adopt(b, made));
     return;
@@ -323,8 +337,8 @@ static void define_rows(struct lower_block *b, MlirValue old, MlirValue rows, Ml
       moved[n++] = sizes[k];
   }
   struct storage *s;
-  MlirValue to =
-      lower_alloc_buffer(b, ir_memref(mlirShapedTypeGetElementType(from), rank, moved_shape), n, moved, &s);
+  MlirValue to = lower_alloc_buffer(
+      b, ir_memref(mlirShapedTypeGetElementType(from), rank, moved_shape), n, moved, &s);
   MlirValue index[ONYX_MAX_RANK + 1], source[ONYX_MAX_RANK + 1];
   struct ir at = loops_over(&b->ir, to, index);
   for (intptr_t i = 0; i < rank; ++i)
@@ -340,12 +354,12 @@ static void define_rows(struct lower_block *b, MlirValue old, MlirValue rows, Ml
 
 // Body arguments: iteration, condition, carried; it yields condition, carried, scan elements.
 struct loop_parts {
-  intptr_t num_values, num_scans;    // carried values, scan outputs
-  intptr_t num_carried, num_state;   // parts of the carried values; and one a scan output
+  intptr_t num_values, num_scans;  // carried values, scan outputs
+  intptr_t num_carried, num_state; // parts of the carried values; and one a scan output
   MlirBlock body;
   MlirOperation end;
-  MlirType *types;  // of what the body yields
-  MlirType *state;  // carried, then rows
+  MlirType *types; // of what the body yields
+  MlirType *state; // carried, then rows
 };
 
 static bool loop_types(struct lower *l, struct op_plan *p, struct loop_parts *t) {
@@ -359,7 +373,9 @@ static bool loop_types(struct lower *l, struct op_plan *p, struct loop_parts *t)
     if (i >= t->num_values) {
       t->types[1 + at] = lower_type(l, yielded);
       if (mlirTypeIsNull(t->types[1 + at]))
-        return lower_error(l, p->op, "scan output %d: the rank is not known", (int)(i - t->num_values)), false;
+        return lower_error(l, p->op, "scan output %d: the rank is not known",
+                           (int)(i - t->num_values)),
+               false;
       t->state[at] = rows_type(t->types[1 + at]);
       t->num_state++;
       continue;
@@ -369,7 +385,8 @@ static bool loop_types(struct lower *l, struct op_plan *p, struct loop_parts *t)
                       mlirValueGetType(mlirOperationGetResult(p->op, i))};
     int n = join(l, 4, all, t->state + at);
     if (!n)
-      return lower_error(l, p->op, "carried value %d: expected one rank at every turn", (int)i), false;
+      return lower_error(l, p->op, "carried value %d: expected one rank at every turn", (int)i),
+             false;
     memcpy(t->types + 1 + at, t->state + at, sizeof(MlirType) * (size_t)n);
     t->num_state += n;
     t->num_carried += n;
@@ -378,7 +395,8 @@ static bool loop_types(struct lower *l, struct op_plan *p, struct loop_parts *t)
 }
 
 // The turn itself: `inner` stands in the loop's body with its state as block arguments.
-static bool loop_turn(struct lower_block *inner, struct op_plan *p, const struct loop_parts *t, MlirValue *next) {
+static bool loop_turn(struct lower_block *inner, struct op_plan *p, const struct loop_parts *t,
+                      MlirValue *next) {
   struct ir *ir = &inner->ir;
   MlirValue turn = ir_arg(ir, 0), i64 = ir_from_index(ir, turn, ir_int_type(ir, 64));
   struct ir body = *ir;
@@ -386,7 +404,8 @@ static bool loop_turn(struct lower_block *inner, struct op_plan *p, const struct
   define_scalar(inner, mlirBlockGetArgument(t->body, 1), ir_int(ir, ir_int_type(ir, 1), 1));
   for (intptr_t i = 0, at = 2; i < t->num_values; ++i)
     at = define_carried(inner, mlirBlockGetArgument(t->body, 2 + i), &body, at);
-  MlirValue *out = lower_alloc(inner->function->lower, sizeof(MlirValue) * (size_t)(t->num_state + 2));
+  MlirValue *out =
+      lower_alloc(inner->function->lower, sizeof(MlirValue) * (size_t)(t->num_state + 2));
   if (!emit_region_block(inner, t->body, t->types, out))
     return false;
   next[0] = ir_binary(ir, "arith.addi", turn, ir_index(ir, 1));
@@ -418,7 +437,8 @@ static bool lower_loop(struct lower_block *b, struct op_plan *p) {
   struct lower *l = b->function->lower;
   struct loop_parts t = {.body = region_block(p, 0)};
   t.end = mlirBlockGetTerminator(t.body);
-  t.num_values = mlirOperationGetNumOperands(p->op) > 2 ? mlirOperationGetNumOperands(p->op) - 2 : 0;
+  t.num_values =
+      mlirOperationGetNumOperands(p->op) > 2 ? mlirOperationGetNumOperands(p->op) - 2 : 0;
   t.num_scans = mlirOperationGetNumOperands(t.end) - 1 - t.num_values;
   if (t.num_scans < 0 || !loop_types(l, p, &t))
     return lower_error(l, p->op, "the body's results do not match the loop's"), false;
@@ -443,7 +463,8 @@ static bool lower_loop(struct lower_block *b, struct op_plan *p) {
   MlirOperation outer = enter(b->function, loop);
   next[0] = ir_arg(&before, 1);
   if (!mlirValueIsNull(trips))
-    next[0] = ir_binary(&before, "arith.andi", next[0], ir_cmpi(&before, IR_SLT, ir_arg(&before, 0), trips));
+    next[0] = ir_binary(&before, "arith.andi", next[0],
+                        ir_cmpi(&before, IR_SLT, ir_arg(&before, 0), trips));
   for (intptr_t i = 0; i < n; ++i)
     next[1 + i] = ir_arg(&before, i);
   ir_yield(&before, "scf.condition", n + 1, next);
@@ -458,7 +479,8 @@ static bool lower_loop(struct lower_block *b, struct op_plan *p) {
   for (intptr_t i = 0; ok && i < t.num_values; ++i)
     at = define_final(b, mlirOperationGetResult(p->op, i), loop, at);
   for (intptr_t i = 0; ok && i < t.num_scans; ++i)
-    define_rows(b, mlirOperationGetResult(p->op, t.num_values + i), ir_result(loop, at + i), ir_result(loop, 0), 0);
+    define_rows(b, mlirOperationGetResult(p->op, t.num_values + i), ir_result(loop, at + i),
+                ir_result(loop, 0), 0);
   return ok;
 }
 
@@ -470,7 +492,7 @@ struct scan_parts {
   intptr_t num_state, num_in, num_out;
   MlirBlock body;
   MlirOperation end;
-  MlirType *types; // of what the body yields
+  MlirType *types;   // of what the body yields
   MlirType *carried; // states, then rows
 };
 
@@ -496,7 +518,9 @@ static bool scan_types(struct lower *l, struct op_plan *p, struct scan_parts *t)
       t->carried[i] = mlirTypeIsNull(t->types[i]) ? t->types[i] : rows_type(t->types[i]);
     }
     if (mlirTypeIsNull(t->carried[i]))
-      return lower_error(l, p->op, "value %d that the body yields: expected one known rank", (int)i), false;
+      return lower_error(l, p->op, "value %d that the body yields: expected one known rank",
+                         (int)i),
+             false;
   }
   return true;
 }
@@ -506,11 +530,12 @@ static int64_t scan_axis(struct op_plan *p, const char *name, intptr_t i, intptr
   return axis < 0 ? axis + rank : axis;
 }
 
-static bool scan_turn(struct lower_block *inner, struct op_plan *p, const struct scan_parts *t, MlirValue length,
-                      const MlirValue *inputs, MlirValue *next) {
+static bool scan_turn(struct lower_block *inner, struct op_plan *p, const struct scan_parts *t,
+                      MlirValue length, const MlirValue *inputs, MlirValue *next) {
   struct ir *ir = &inner->ir, body = *ir;
   MlirValue turn = ir_arg(&body, 0);
-  MlirValue back = ir_binary(ir, "arith.subi", ir_binary(ir, "arith.subi", length, turn), ir_index(ir, 1));
+  MlirValue back =
+      ir_binary(ir, "arith.subi", ir_binary(ir, "arith.subi", length, turn), ir_index(ir, 1));
   for (intptr_t i = 0; i < t->num_state; ++i) {
     MlirValue v = ir_arg(&body, 1 + i);
     lower_define(inner, mlirBlockGetArgument(t->body, i), v, lower_adopt(inner, v));
@@ -530,7 +555,8 @@ static bool scan_turn(struct lower_block *inner, struct op_plan *p, const struct
     struct storage *s;
     MlirType type = ir_memref(mlirShapedTypeGetElementType(whole), rank - 1, shape);
     MlirValue part = lower_alloc_buffer(inner, type, n, sizes, &s);
-    copy_slice(ir, inputs[i], axis, scan_attr(p, "scan_input_directions", i) ? back : turn, part, false);
+    copy_slice(ir, inputs[i], axis, scan_attr(p, "scan_input_directions", i) ? back : turn, part,
+               false);
     lower_define(inner, mlirBlockGetArgument(t->body, t->num_state + i), part, s);
   }
   intptr_t n = t->num_state + t->num_out;
@@ -563,10 +589,12 @@ static bool lower_scan(struct lower_block *b, struct op_plan *p) {
   MlirValue *state = lower_alloc(l, sizeof(MlirValue) * (size_t)(n + 1));
   MlirValue *next = lower_alloc(l, sizeof(MlirValue) * (size_t)(n + 1));
   for (intptr_t i = 0; i < t.num_in; ++i)
-    if (mlirValueIsNull(inputs[i] = lower_value(b, mlirOperationGetOperand(p->op, t.num_state + i))))
+    if (mlirValueIsNull(inputs[i] =
+                            lower_value(b, mlirOperationGetOperand(p->op, t.num_state + i))))
       return false;
   MlirValue length = ir_dim(
-      &b->ir, inputs[0], scan_axis(p, "scan_input_axes", 0, mlirShapedTypeGetRank(mlirValueGetType(inputs[0]))));
+      &b->ir, inputs[0],
+      scan_axis(p, "scan_input_axes", 0, mlirShapedTypeGetRank(mlirValueGetType(inputs[0]))));
   for (intptr_t i = 1; i < t.num_in; ++i) { // all of one length; the least is safe
     intptr_t rank = mlirShapedTypeGetRank(mlirValueGetType(inputs[i]));
     MlirValue other = ir_dim(&b->ir, inputs[i], scan_axis(p, "scan_input_axes", i, rank));
@@ -580,7 +608,8 @@ static bool lower_scan(struct lower_block *b, struct op_plan *p) {
     else if (!own_initial(b, mlirOperationGetOperand(p->op, i), &t.carried[i], &state[i]))
       return false;
   struct ir body;
-  MlirOperation loop = ir_for(&b->ir, ir_index(&b->ir, 0), length, ir_index(&b->ir, 1), n, state, &body);
+  MlirOperation loop =
+      ir_for(&b->ir, ir_index(&b->ir, 0), length, ir_index(&b->ir, 1), n, state, &body);
   MlirOperation outer = enter(b->function, loop);
   struct lower_block inner;
   lower_block_begin(&inner, b->function, b, body, t.body);
@@ -595,10 +624,13 @@ static bool lower_scan(struct lower_block *b, struct op_plan *p) {
       lower_define(b, old, made, lower_adopt(b, made));
     else
       define_rows(b, old, made, length,
-                  scan_axis(p, "scan_output_axes", i - t.num_state, mlirShapedTypeGetRank(mlirValueGetType(made))));
+                  scan_axis(p, "scan_output_axes", i - t.num_state,
+                            mlirShapedTypeGetRank(mlirValueGetType(made))));
   }
   return ok;
 }
 
-const struct direct_lowering lower_control_table[] = {
-    {"If", check_ranks, lower_if, NULL}, {"Loop", check_ranks, lower_loop, NULL}, {"Scan", check_ranks, lower_scan, NULL}, {NULL, NULL, NULL, NULL}};
+const struct direct_lowering lower_control_table[] = {{"If", check_ranks, lower_if, NULL},
+                                                      {"Loop", check_ranks, lower_loop, NULL},
+                                                      {"Scan", check_ranks, lower_scan, NULL},
+                                                      {NULL, NULL, NULL, NULL}};

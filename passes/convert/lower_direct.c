@@ -22,13 +22,14 @@ static bool emit_onnx_dim(struct lower_block *b, struct op_plan *p) {
   return true;
 }
 
-static const struct direct_lowering helpers[] = {{"Dim", NULL, emit_onnx_dim, NULL}, {NULL, NULL, NULL, NULL}};
+static const struct direct_lowering helpers[] = {{"Dim", NULL, emit_onnx_dim, NULL},
+                                                 {NULL, NULL, NULL, NULL}};
 
 // One table a family, each ended by an entry without name.
-extern const struct direct_lowering lower_control_table[], lower_select_table[], lower_sequence_table[],
-    lower_string_table[];
-static const struct direct_lowering *const tables[] = {helpers, lower_control_table, lower_select_table,
-                                                       lower_sequence_table, lower_string_table};
+extern const struct direct_lowering lower_control_table[], lower_select_table[],
+    lower_sequence_table[], lower_string_table[];
+static const struct direct_lowering *const tables[] = {
+    helpers, lower_control_table, lower_select_table, lower_sequence_table, lower_string_table};
 
 const struct direct_lowering *lower_direct_find(const char *name) {
   for (size_t i = 0; i < sizeof tables / sizeof tables[0]; ++i)

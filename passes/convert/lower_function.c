@@ -9,7 +9,9 @@
 // Signature
 //===----------------------------------------------------------------------===//
 
-static MlirAttribute unit(MlirContext ctx) { return mlirUnitAttrGet(ctx); }
+static MlirAttribute unit(MlirContext ctx) {
+  return mlirUnitAttrGet(ctx);
+}
 
 static MlirNamedAttribute named(MlirContext ctx, const char *name, MlirAttribute value) {
   return mlirNamedAttributeGet(mlirIdentifierGet(ctx, ir_str(name)), value);
@@ -36,7 +38,8 @@ static void add_hidden(struct lower *l, struct signature *s) {
   MlirContext ctx = l->ctx;
   int64_t four = 4, dynamic = ir_dynamic();
   MlirType bytes = ir_memref(mlirIntegerTypeGet(ctx, 8), 1, &dynamic);
-  add_argument(s, ir_memref(mlirIntegerTypeGet(ctx, 64), 1, &four), one_attr(ctx, "krnl.status", unit(ctx)));
+  add_argument(s, ir_memref(mlirIntegerTypeGet(ctx, 64), 1, &four),
+               one_attr(ctx, "krnl.status", unit(ctx)));
   for (int i = 0; i < l->num_weights; ++i)
     add_argument(s, bytes, one_attr(ctx, "krnl.weights", ir_i64_attr(ctx, i)));
   if (l->constants_bytes)
@@ -60,8 +63,9 @@ static void copy_attributes(MlirOperation from, MlirOperation to) {
 }
 
 static MlirOperation make_func(struct lower *l, MlirOperation old, const char *name,
-                               const struct signature *in, intptr_t num_results, const MlirType *results,
-                               const MlirAttribute *result_attrs, MlirBlock *entry) {
+                               const struct signature *in, intptr_t num_results,
+                               const MlirType *results, const MlirAttribute *result_attrs,
+                               MlirBlock *entry) {
   MlirContext ctx = l->ctx;
   struct ir ir = ir_before(old);
   MlirLocation *locs = malloc(sizeof(MlirLocation) * (size_t)(in->n + 1));
@@ -72,19 +76,20 @@ static MlirOperation make_func(struct lower *l, MlirOperation old, const char *n
   MlirRegion region = mlirRegionCreate();
   mlirRegionAppendOwnedBlock(region, *entry);
   MlirAttribute visibility = mlirOperationGetAttributeByName(old, ir_str("sym_visibility"));
-  struct ir_attr attrs[] = {
-      {"sym_name", ir_string_attr(ctx, name)},
-      {"function_type", mlirTypeAttrGet(mlirFunctionTypeGet(ctx, in->n, in->types, num_results, results))},
-      {"arg_attrs", mlirArrayAttrGet(ctx, in->n, in->attrs)},
-      {"res_attrs", mlirArrayAttrGet(ctx, num_results, result_attrs)},
-      {"sym_visibility", visibility}};
+  struct ir_attr attrs[] = {{"sym_name", ir_string_attr(ctx, name)},
+                            {"function_type", mlirTypeAttrGet(mlirFunctionTypeGet(
+                                                  ctx, in->n, in->types, num_results, results))},
+                            {"arg_attrs", mlirArrayAttrGet(ctx, in->n, in->attrs)},
+                            {"res_attrs", mlirArrayAttrGet(ctx, num_results, result_attrs)},
+                            {"sym_visibility", visibility}};
   int n = mlirAttributeIsNull(visibility) || num_results == 0 ? 4 : 5;
   if (!num_results)
     attrs[3] = attrs[2];
   return ir_op(&ir, "func.func", 0, NULL, 0, NULL, num_results ? n : 3, attrs, 1, &region);
 }
 
-static void bind_hidden(struct lower *l, struct lower_function *f, MlirBlock entry, intptr_t first) {
+static void bind_hidden(struct lower *l, struct lower_function *f, MlirBlock entry,
+                        intptr_t first) {
   f->status = mlirBlockGetArgument(entry, first++);
   f->weights = lower_alloc(l, sizeof(MlirValue) * (size_t)(l->num_weights + 1));
   for (int i = 0; i < l->num_weights; ++i)
@@ -93,23 +98,27 @@ static void bind_hidden(struct lower *l, struct lower_function *f, MlirBlock ent
     f->constants = mlirBlockGetArgument(entry, first);
 }
 
-struct lower_function *lower_function_create(struct lower *l, MlirOperation old, const char *init_name) {
+struct lower_function *lower_function_create(struct lower *l, MlirOperation old,
+                                             const char *init_name) {
   struct lower_function *f = lower_alloc(l, sizeof *f);
   *f = (struct lower_function){.lower = l, .old = old, .is_init = init_name != NULL};
-  MlirType type = mlirTypeAttrGetValue(mlirOperationGetAttributeByName(old, ir_str("function_type")));
+  MlirType type =
+      mlirTypeAttrGetValue(mlirOperationGetAttributeByName(old, ir_str("function_type")));
   intptr_t num_in = f->is_init ? 0 : mlirFunctionTypeGetNumInputs(type);
   intptr_t num_results = f->is_init ? 0 : mlirFunctionTypeGetNumResults(type), num_out = 0;
   size_t room = (size_t)(num_in * LOWER_MAX_PARTS + l->num_weights + 2);
   struct signature in = {malloc(sizeof(MlirType) * room), malloc(sizeof(MlirAttribute) * room), 0};
   MlirType *results = malloc(sizeof(MlirType) * (size_t)(num_results * LOWER_MAX_PARTS + 1));
-  MlirAttribute *result_attrs = malloc(sizeof(MlirAttribute) * (size_t)(num_results * LOWER_MAX_PARTS + 1));
+  MlirAttribute *result_attrs =
+      malloc(sizeof(MlirAttribute) * (size_t)(num_results * LOWER_MAX_PARTS + 1));
   MlirAttribute nothing = mlirDictionaryAttrGet(l->ctx, 0, NULL);
   MlirType parts[LOWER_MAX_PARTS];
   for (intptr_t i = 0; i < num_in; ++i)
     for (int k = 0, n = lower_parts(l, mlirFunctionTypeGetInput(type, i), parts); k < n; ++k)
       add_argument(&in, parts[k], k ? nothing : old_slot(old, "arg_attrs", i));
   for (intptr_t i = 0; i < num_results; ++i)
-    for (int k = 0, n = lower_parts(l, mlirFunctionTypeGetResult(type, i), parts); k < n; ++k, ++num_out) {
+    for (int k = 0, n = lower_parts(l, mlirFunctionTypeGetResult(type, i), parts); k < n;
+         ++k, ++num_out) {
       results[num_out] = parts[k];
       result_attrs[num_out] = k ? nothing : old_slot(old, "res_attrs", i);
     }
@@ -117,11 +126,13 @@ struct lower_function *lower_function_create(struct lower *l, MlirOperation old,
   add_hidden(l, &in);
   char *name = NULL;
   if (!f->is_init) {
-    MlirStringRef s = mlirStringAttrGetValue(mlirOperationGetAttributeByName(old, ir_str("sym_name")));
+    MlirStringRef s =
+        mlirStringAttrGetValue(mlirOperationGetAttributeByName(old, ir_str("sym_name")));
     name = onyx_arena_printf(l->arena, "%.*s", (int)s.length, s.data);
   }
   MlirBlock entry;
-  f->func = make_func(l, old, f->is_init ? init_name : name, &in, num_out, results, result_attrs, &entry);
+  f->func =
+      make_func(l, old, f->is_init ? init_name : name, &in, num_out, results, result_attrs, &entry);
   if (!f->is_init)
     copy_attributes(old, f->func);
   if (l->constants_bytes)
@@ -140,7 +151,8 @@ struct lower_function *lower_function_create(struct lower *l, MlirOperation old,
 // Bodies
 //===----------------------------------------------------------------------===//
 
-intptr_t lower_define_results(struct lower_block *b, MlirOperation op, MlirOperation made, intptr_t first) {
+intptr_t lower_define_results(struct lower_block *b, MlirOperation op, MlirOperation made,
+                              intptr_t first) {
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
     MlirType types[LOWER_MAX_PARTS];
     MlirValue parts[LOWER_MAX_PARTS];
@@ -158,15 +170,18 @@ static bool lower_call(struct lower_block *b, struct op_plan *p) {
   MlirAttribute callee = mlirOperationGetAttributeByName(p->op, ir_str("callee"));
   MlirOperation old = ir_lookup_symbol(l->module, mlirFlatSymbolRefAttrGetValue(callee));
   struct lower_function *to = mlirOperationIsNull(old) ? NULL : ptr_map_get(&l->functions, old.ptr);
-  for (struct lower_function *g; !to && !mlirOperationIsNull(old);) { // the new function may be found first
+  for (struct lower_function *g;
+       !to && !mlirOperationIsNull(old);) { // the new function may be found first
     old = mlirOperationGetNextInBlock(old);
     if (!mlirOperationIsNull(old) && (g = ptr_map_get(&l->functions, old.ptr)))
       to = g;
   }
   if (!to)
     return lower_error(l, p->op, "the callee has no body"), false;
-  MlirType type = mlirTypeAttrGetValue(mlirOperationGetAttributeByName(to->func, ir_str("function_type")));
-  intptr_t n = mlirFunctionTypeGetNumInputs(type), num_results = mlirFunctionTypeGetNumResults(type);
+  MlirType type =
+      mlirTypeAttrGetValue(mlirOperationGetAttributeByName(to->func, ir_str("function_type")));
+  intptr_t n = mlirFunctionTypeGetNumInputs(type),
+           num_results = mlirFunctionTypeGetNumResults(type);
   MlirValue *args = lower_alloc(l, sizeof(MlirValue) * (size_t)n);
   MlirType *types = lower_alloc(l, sizeof(MlirType) * (size_t)(num_results + 1));
   intptr_t given = 0;
@@ -244,7 +259,8 @@ void lower_function_emit(struct lower_function *f) {
   if (lower_ops(&b, old)) {
     MlirOperation end = mlirBlockGetTerminator(old);
     intptr_t n = mlirOperationGetNumOperands(end);
-    MlirType type = mlirTypeAttrGetValue(mlirOperationGetAttributeByName(f->func, ir_str("function_type")));
+    MlirType type =
+        mlirTypeAttrGetValue(mlirOperationGetAttributeByName(f->func, ir_str("function_type")));
     MlirValue *values = lower_alloc(l, sizeof(MlirValue) * (size_t)(n + 1));
     intptr_t num_out = mlirFunctionTypeGetNumResults(type);
     MlirValue *out = lower_alloc(l, sizeof(MlirValue) * (size_t)(num_out + 1));
@@ -279,7 +295,8 @@ static MlirValue file_bytes(struct lower_block *b, const struct copied_constant 
 static void copy_bytes(struct lower_block *b, const struct copied_constant *c) {
   int64_t n = (int64_t)c->file.bytes;
   MlirValue from = file_bytes(b, c);
-  MlirValue to = ir_view(&b->ir, b->function->constants, ir_index(&b->ir, c->offset), mlirValueGetType(from), 0, NULL);
+  MlirValue to = ir_view(&b->ir, b->function->constants, ir_index(&b->ir, c->offset),
+                         mlirValueGetType(from), 0, NULL);
   struct ir body;
   krnl_build_nest(&b->ir, 1, &n, NULL, 0, NULL, NULL, &body);
   MlirValue i = ir_arg(&body, 0);
@@ -294,7 +311,8 @@ static void unpack(struct lower_block *b, const struct copied_constant *c) {
     n *= mlirShapedTypeGetDimSize(c->file.type, i);
   MlirType i8 = mlirIntegerTypeGet(b->ir.ctx, 8);
   MlirValue from = file_bytes(b, c);
-  MlirValue to = ir_view(&b->ir, b->function->constants, ir_index(&b->ir, c->offset), ir_memref(i8, 1, &n), 0, NULL);
+  MlirValue to = ir_view(&b->ir, b->function->constants, ir_index(&b->ir, c->offset),
+                         ir_memref(i8, 1, &n), 0, NULL);
   struct ir body;
   krnl_build_nest(&b->ir, 1, &n, NULL, 0, NULL, NULL, &body);
   MlirValue i = ir_arg(&body, 0);
@@ -305,7 +323,8 @@ static void unpack(struct lower_block *b, const struct copied_constant *c) {
   MlirValue part = ir_apply(&body, mlirAffineMapGet(b->ir.ctx, 1, 0, 1, &mod), 1, &i);
   MlirValue byte = krnl_build_load(&body, from, 1, &at);
   // The element moved to the byte's top, then down with its sign or zeros.
-  MlirValue low = ir_binary(&body, "arith.muli", ir_from_index(&body, part, i8), ir_int(&body, i8, bits));
+  MlirValue low =
+      ir_binary(&body, "arith.muli", ir_from_index(&body, part, i8), ir_int(&body, i8, bits));
   MlirValue up = ir_binary(&body, "arith.subi", ir_int(&body, i8, 8 - bits), low);
   MlirValue top = ir_binary(&body, "arith.shli", byte, up);
   const char *shift = onyx_elem_is_signed(c->elem) ? "arith.shrsi" : "arith.shrui";
@@ -315,7 +334,8 @@ static void unpack(struct lower_block *b, const struct copied_constant *c) {
 void lower_init_emit(struct lower *l, struct lower_function *f) {
   MlirBlock entry = mlirRegionGetFirstBlock(mlirOperationGetRegion(f->func, 0));
   struct lower_block b;
-  lower_block_begin(&b, f, NULL, ir_at_end(entry, mlirOperationGetLocation(f->old)), (MlirBlock){NULL});
+  lower_block_begin(&b, f, NULL, ir_at_end(entry, mlirOperationGetLocation(f->old)),
+                    (MlirBlock){NULL});
   b.keep = true; // temporaries die together at the end
   f->top = &b;
   for (intptr_t i = 0; i < l->num_copies; ++i) {

@@ -1,8 +1,9 @@
 //===- lower_guard.c - Loops that run past a buffer --------------------------------===//
 //
-// Shapes that should agree may not at run time: the reduction of a MatMul, a broadcast. A read at a plain loop
-// variable stays in bounds if the loop's extent is no larger than the axis; where the dims do not prove it, one
-// comparison before the nest does. If it fails the status says so (code 3) and the nest does not run.
+// Shapes that should agree may not at run time: the reduction of a MatMul, a broadcast. A read at a
+// plain loop variable stays in bounds if the loop's extent is no larger than the axis; where the
+// dims do not prove it, one comparison before the nest does. If it fails the status says so (code
+// 3) and the nest does not run.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/convert/lower.h"
@@ -25,7 +26,8 @@ struct guards {
 };
 
 static void add_guard(struct guards *g, const dim *extent, const dim *size, bool or_one) {
-  if (extent == size || (extent->op == DIM_CONST && size->op == DIM_CONST && extent->value <= size->value))
+  if (extent == size ||
+      (extent->op == DIM_CONST && size->op == DIM_CONST && extent->value <= size->value))
     return;
   for (int i = 0; i < g->count; ++i)
     if (g->list[i].extent == extent && g->list[i].size == size)
@@ -36,8 +38,8 @@ static void add_guard(struct guards *g, const dim *extent, const dim *size, bool
 
 // select(size == extent, loop, 0): comp_broadcast_index.
 static bool is_broadcast(const expr *x) {
-  return x->op == EXPR_SELECT && x->args[1]->op == EXPR_LOOP && x->args[2]->op == EXPR_CONST && !x->args[2]->i &&
-         x->args[0]->op == EXPR_EQ && x->args[0]->args[0]->op == EXPR_DIM;
+  return x->op == EXPR_SELECT && x->args[1]->op == EXPR_LOOP && x->args[2]->op == EXPR_CONST &&
+         !x->args[2]->i && x->args[0]->op == EXPR_EQ && x->args[0]->args[0]->op == EXPR_DIM;
 }
 
 static void guard_read(struct guards *g, const expr *r) {
@@ -82,11 +84,13 @@ static void collect(struct guards *g) {
 
 // i1: all loops of the stage stay in the buffers they read; null when the dims prove it.
 MlirValue lower_guard(struct lower_block *b, struct op_plan *p, const comp_stage *s) {
-  struct guards g = {.c = p->c, .stage = s, .seen = lower_alloc(b->function->lower, p->c->num_exprs + 1)};
+  struct guards g = {
+      .c = p->c, .stage = s, .seen = lower_alloc(b->function->lower, p->c->num_exprs + 1)};
   MlirValue all = {NULL};
   collect(&g);
   for (int i = 0; i < g.count; ++i) {
-    MlirValue extent = emit_dim(&b->dims, g.list[i].extent), size = emit_dim(&b->dims, g.list[i].size);
+    MlirValue extent = emit_dim(&b->dims, g.list[i].extent),
+              size = emit_dim(&b->dims, g.list[i].size);
     if (mlirValueIsNull(extent) || mlirValueIsNull(size))
       continue;
     MlirValue ok = ir_cmpi(&b->ir, g.list[i].or_one ? IR_EQ : IR_SLE, extent, size);

@@ -1,7 +1,8 @@
-//===- lower_krnl_region.c - lower-krnl-region --------------------------------------------------------===//
+//===- lower_krnl_region.c - lower-krnl-region
+//--------------------------------------------------------===//
 //
-// Puts the body of each krnl.region in its place. Runs after the affine ops in it are lowered: what is a
-// symbol inside need not be one outside.
+// Puts the body of each krnl.region in its place. Runs after the affine ops in it are lowered: what
+// is a symbol inside need not be one outside.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/krnl/krnl.h"

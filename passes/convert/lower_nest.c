@@ -1,8 +1,8 @@
 //===- lower_nest.c - Comprehensions as krnl nests ----------------------------------===//
 //
-// A stage is one krnl.define_loops: an outer krnl.iterate over the parallel and ordered loops, an inner one
-// over the reductions with the accumulators as iter_args. Indices are affine.apply of the loops where they
-// can be, so that accesses stay affine.
+// A stage is one krnl.define_loops: an outer krnl.iterate over the parallel and ordered loops, an
+// inner one over the reductions with the accumulators as iter_args. Indices are affine.apply of the
+// loops where they can be, so that accesses stay affine.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/convert/lower.h"
@@ -38,8 +38,9 @@ static void set_bounds(MlirContext ctx, int n, const comp_loop *loops, const Mli
   for (int i = 0; i < n; ++i) {
     int64_t size;
     lower[i] = krnl_bound_constant(ctx, 0);
-    upper[i] = dim_is_const(loops[i].extent, &size) && !computed[i] ? krnl_bound_constant(ctx, size < 0 ? 0 : size)
-                                                    : krnl_bound_value(ctx, &extents[i]);
+    upper[i] = dim_is_const(loops[i].extent, &size) && !computed[i]
+                   ? krnl_bound_constant(ctx, size < 0 ? 0 : size)
+                   : krnl_bound_value(ctx, &extents[i]);
   }
 }
 
@@ -53,8 +54,8 @@ static bool emit_all(struct emit *e, int n, const comp_acc *accs, bool step, Mli
 }
 
 // The reduction loops; accumulators are final afterwards.
-static bool emit_reduction(struct nest *n, struct emit *e, const MlirValue *loops, const struct krnl_bound *lower,
-                           const struct krnl_bound *upper) {
+static bool emit_reduction(struct nest *n, struct emit *e, const MlirValue *loops,
+                           const struct krnl_bound *lower, const struct krnl_bound *upper) {
   const comp_stage *s = n->stage;
   MlirValue inits[64], steps[64];
   int num_inner = s->num_loops - n->num_outer;
@@ -106,7 +107,8 @@ static bool emit_write(struct nest *n, struct emit *e, const comp_write *w) {
 }
 
 // Reduction loops that compute how often they run take their bound from the outer loops' body.
-static bool emit_bounds(struct nest *n, struct emit *e, struct krnl_bound *upper, MlirValue *counts) {
+static bool emit_bounds(struct nest *n, struct emit *e, struct krnl_bound *upper,
+                        MlirValue *counts) {
   for (int i = 0; n->stage->bounds && i < n->stage->num_loops; ++i) {
     if (!n->stage->bounds[i])
       continue;
@@ -118,8 +120,8 @@ static bool emit_bounds(struct nest *n, struct emit *e, struct krnl_bound *upper
   return true;
 }
 
-static bool emit_body(struct nest *n, struct emit *e, const MlirValue *loops, const struct krnl_bound *lower,
-                      struct krnl_bound *upper) {
+static bool emit_body(struct nest *n, struct emit *e, const MlirValue *loops,
+                      const struct krnl_bound *lower, struct krnl_bound *upper) {
   MlirValue counts[ONYX_MAX_RANK * 2];
   if (!emit_bounds(n, e, upper, counts))
     return false;
@@ -148,7 +150,8 @@ static const char *nest_name(struct nest *n, int stage) {
   return stage ? onyx_arena_printf(l->arena, "%s.%d", name, stage) : name;
 }
 
-static bool emit_nest(struct nest *n, struct emit *e, int stage, const MlirValue *extents, const bool *computed) {
+static bool emit_nest(struct nest *n, struct emit *e, int stage, const MlirValue *extents,
+                      const bool *computed) {
   const comp_stage *s = n->stage;
   MlirContext ctx = e->ctx;
   struct ir ir = n->block->ir;
@@ -165,7 +168,8 @@ static bool emit_nest(struct nest *n, struct emit *e, int stage, const MlirValue
   }
   loop_labels(n, text, labels);
   if (s->num_loops) {
-    MlirOperation define = krnl_build_define_loops(&ir, s->num_loops, loops, nest_name(n, stage), labels);
+    MlirOperation define =
+        krnl_build_define_loops(&ir, s->num_loops, loops, nest_name(n, stage), labels);
     first = mlirOperationIsNull(first) ? define : first;
   }
   set_bounds(ctx, s->num_loops, s->loops, extents, computed, lower, upper);
@@ -242,10 +246,10 @@ static const dim *volume(dim_context *ctx, int rank, const dim *const *dims) {
   return v;
 }
 
-// The sizes of the new shape, checked against the number of elements there is (status 4). Where they
-// disagree a dynamic size becomes 0: no element is reachable then. False: nothing to make 0.
-static bool checked_sizes(struct lower_block *b, struct op_plan *p, MlirValue of, const onnx_type *t,
-                          MlirValue *sizes) {
+// The sizes of the new shape, checked against the number of elements there is (status 4). Where
+// they disagree a dynamic size becomes 0: no element is reachable then. False: nothing to make 0.
+static bool checked_sizes(struct lower_block *b, struct op_plan *p, MlirValue of,
+                          const onnx_type *t, MlirValue *sizes) {
   const onnx_type *from = &p->view->operands[p->c->alias_of].type;
   dim_context *ctx = p->view->dims;
   if (volume(ctx, t->rank, t->dims) == volume(ctx, from->rank, from->dims))
@@ -305,7 +309,8 @@ static bool lower_alias(struct lower_block *b, struct op_plan *p) {
   for (int i = 0; i < t->rank; ++i) {
     sizes[i] = lower_size(b, t->dims[i]);
     if (mlirValueIsNull(sizes[i])) {
-      lower_error(b->function->lower, p->op, "the size of axis %d depends on data that is not known here", i);
+      lower_error(b->function->lower, p->op,
+                  "the size of axis %d depends on data that is not known here", i);
       return false;
     }
   }
@@ -328,10 +333,12 @@ static bool sizes_known(const comprehension *c, const dim *d, int stages_run) {
   for (int k = 0; k < c->num_late; ++k)
     if (c->late[k].symbol == d)
       return c->late[k].stages <= stages_run;
-  return sizes_known(c, d->a, stages_run) && sizes_known(c, d->b, stages_run) && sizes_known(c, d->c, stages_run);
+  return sizes_known(c, d->a, stages_run) && sizes_known(c, d->b, stages_run) &&
+         sizes_known(c, d->c, stages_run);
 }
 
-static MlirValue make_result(struct lower_block *b, struct op_plan *p, int r, const comp_buffer *buffer) {
+static MlirValue make_result(struct lower_block *b, struct op_plan *p, int r,
+                             const comp_buffer *buffer) {
   struct lower_function *f = b->function;
   struct storage *s = NULL;
   MlirValue memref;
@@ -347,7 +354,8 @@ static MlirValue make_result(struct lower_block *b, struct op_plan *p, int r, co
 }
 
 // Makes the results and temporaries whose sizes are known when so many stages have run.
-static bool make_buffers(struct lower_block *b, struct op_plan *p, int stages_run, MlirValue *buffers) {
+static bool make_buffers(struct lower_block *b, struct op_plan *p, int stages_run,
+                         MlirValue *buffers) {
   comprehension *c = p->c;
   for (int i = c->num_operands; i < c->num_buffers; ++i) {
     const comp_buffer *buffer = &c->buffers[i];
@@ -368,7 +376,8 @@ static bool make_buffers(struct lower_block *b, struct op_plan *p, int stages_ru
     else
       buffers[i] = lower_alloc_dims(b, buffer->elem, buffer->rank, buffer->dims, &s);
     if (mlirValueIsNull(buffers[i])) {
-      lower_error(b->function->lower, p->op, "the size of %s depends on data that is not known here",
+      lower_error(b->function->lower, p->op,
+                  "the size of %s depends on data that is not known here",
                   result ? "a result" : "a temporary");
       return false;
     }
@@ -377,12 +386,15 @@ static bool make_buffers(struct lower_block *b, struct op_plan *p, int stages_ru
 }
 
 // Loads the sizes that the stages so far have computed.
-static void load_late_sizes(struct lower_block *b, const comprehension *c, int stages_run, const MlirValue *buffers) {
+static void load_late_sizes(struct lower_block *b, const comprehension *c, int stages_run,
+                            const MlirValue *buffers) {
   for (int k = 0; k < c->num_late; ++k) {
     if (c->late[k].stages != stages_run)
       continue;
-    MlirValue size = ir_to_index(&b->ir, krnl_build_load(&b->ir, buffers[c->late[k].buffer], 0, NULL));
-    emit_dim_set(&b->dims, c->late[k].symbol, ir_binary(&b->ir, "arith.maxsi", size, ir_index(&b->ir, 0)));
+    MlirValue size =
+        ir_to_index(&b->ir, krnl_build_load(&b->ir, buffers[c->late[k].buffer], 0, NULL));
+    emit_dim_set(&b->dims, c->late[k].symbol,
+                 ir_binary(&b->ir, "arith.maxsi", size, ir_index(&b->ir, 0)));
   }
 }
 
@@ -390,7 +402,8 @@ bool lower_comprehension(struct lower_block *b, struct op_plan *p) {
   if (p->c->alias_of >= 0)
     return lower_alias(b, p);
   comprehension *c = p->c;
-  MlirValue *buffers = lower_alloc(b->function->lower, sizeof(MlirValue) * (size_t)(c->num_buffers + 1));
+  MlirValue *buffers =
+      lower_alloc(b->function->lower, sizeof(MlirValue) * (size_t)(c->num_buffers + 1));
   for (int i = 0; i < c->num_operands; ++i) {
     if (!view_has(p->view, i))
       continue;

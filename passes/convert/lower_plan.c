@@ -1,14 +1,16 @@
 //===- lower_plan.c - What each op becomes, before anything is emitted --------------===//
+#include "passes/convert/lower.h"
 #include "passes/onnx/infer.h"
 #include "passes/onnx/passes.h"
-#include "passes/convert/lower.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void *lower_alloc(struct lower *l, size_t size) { return onyx_arena_alloc(l->arena, size); }
+void *lower_alloc(struct lower *l, size_t size) {
+  return onyx_arena_alloc(l->arena, size);
+}
 
 void lower_error(struct lower *l, MlirOperation op, const char *fmt, ...) {
   char text[1024];
@@ -20,7 +22,9 @@ void lower_error(struct lower *l, MlirOperation op, const char *fmt, ...) {
   l->failed = true;
 }
 
-struct op_plan *lower_plan_of(struct lower *l, MlirOperation op) { return ptr_map_get(&l->plans, op.ptr); }
+struct op_plan *lower_plan_of(struct lower *l, MlirOperation op) {
+  return ptr_map_get(&l->plans, op.ptr);
+}
 
 static struct op_plan *add_plan(struct lower *l, MlirOperation op, enum lower_kind kind) {
   struct op_plan *p = lower_alloc(l, sizeof *p);
@@ -129,7 +133,8 @@ static int64_t num_elements(MlirType type) {
   return n;
 }
 
-// A range that starts at no multiple of its element's size, or holds packed elements, is copied by init.
+// A range that starts at no multiple of its element's size, or holds packed elements, is copied by
+// init.
 static void plan_constant(struct lower *l, MlirOperation op) {
   MlirAttribute value = onnx_constant_value(op);
   struct onnx_file file;
@@ -185,17 +190,22 @@ static void mark_hoisted(struct lower *l, struct op_plan *p) {
       continue;
     if (!lower_is_constant(l, v)) {
       if (marked)
-        lower_error(l, p->op, "is marked " ONYX_INIT ", but operand %d is not known when the model is loaded", (int)i);
+        lower_error(l, p->op,
+                    "is marked " ONYX_INIT ", but operand %d is not known when the model is loaded",
+                    (int)i);
       return;
     }
     any = true;
   }
-  bool possible = any && static_results(p) && ir_is(mlirOperationGetParentOperation(p->op), "func.func");
+  bool possible =
+      any && static_results(p) && ir_is(mlirOperationGetParentOperation(p->op), "func.func");
   p->constant_alias = possible && p->c->alias_of >= 0;
   p->hoisted = possible && marked && !p->constant_alias;
   if (marked && !possible)
-    lower_error(l, p->op, "is marked " ONYX_INIT ", but is no operator over constants with results of static shape "
-                          "in the body of a function");
+    lower_error(l, p->op,
+                "is marked " ONYX_INIT
+                ", but is no operator over constants with results of static shape "
+                "in the body of a function");
 }
 
 static bool needed_outside(struct lower *l, MlirValue v) {
@@ -203,7 +213,8 @@ static bool needed_outside(struct lower *l, MlirValue v) {
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
     struct op_plan *p = lower_plan_of(l, user);
-    if (p && p->constant_alias ? needed_outside(l, mlirOperationGetResult(user, 0)) : !(p && p->hoisted))
+    if (p && p->constant_alias ? needed_outside(l, mlirOperationGetResult(user, 0))
+                               : !(p && p->hoisted))
       return true;
   }
   return false;
@@ -227,7 +238,9 @@ static void place_hoisted(struct lower *l, intptr_t first) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-static bool is_tensor(const onnx_type *t) { return t->kind == ONYX_TYPE_TENSOR; }
+static bool is_tensor(const onnx_type *t) {
+  return t->kind == ONYX_TYPE_TENSOR;
+}
 
 // Operands and wanted results are tensors of known rank.
 static bool check_types(struct lower *l, struct op_plan *p) {
@@ -236,18 +249,26 @@ static bool check_types(struct lower *l, struct op_plan *p) {
     if (t->kind == ONYX_TYPE_NONE)
       continue;
     if (!is_tensor(t))
-      return lower_error(l, p->op, "operand %d: no lowering for sequences, optionals and maps here", i), false;
+      return lower_error(l, p->op, "operand %d: no lowering for sequences, optionals and maps here",
+                         i),
+             false;
     if (t->rank < 0)
-      return lower_error(l, p->op, "operand %d: the rank is not known (run shape-inference first)", i), false;
+      return lower_error(l, p->op, "operand %d: the rank is not known (run shape-inference first)",
+                         i),
+             false;
   }
   for (int r = 0; r < p->view->num_results; ++r) {
     const onnx_type *t = &p->results[r].type;
     if (!p->view->wanted[r])
       continue;
     if (t->kind != ONYX_TYPE_NONE && !is_tensor(t))
-      return lower_error(l, p->op, "result %d: no lowering for sequences, optionals and maps here", r), false;
+      return lower_error(l, p->op, "result %d: no lowering for sequences, optionals and maps here",
+                         r),
+             false;
     if (t->rank < 0)
-      return lower_error(l, p->op, "result %d: the rank is not known (run shape-inference first)", r), false;
+      return lower_error(l, p->op, "result %d: the rank is not known (run shape-inference first)",
+                         r),
+             false;
   }
   return true;
 }
@@ -257,8 +278,10 @@ static bool check_sizes(struct lower *l, struct op_plan *p) {
   const comprehension *c = p->c;
   for (int r = 0; r < p->view->num_results; ++r)
     for (int i = 0; p->view->wanted[r] && i < p->results[r].type.rank; ++i)
-      if (dim_has_unknown(c->alias_of >= 0 ? p->results[r].type.dims[i] : c->buffers[comp_result(c, r)].dims[i]))
-        return lower_error(l, p->op, "result %d, axis %d: the size depends on the data", r, i), false;
+      if (dim_has_unknown(c->alias_of >= 0 ? p->results[r].type.dims[i]
+                                           : c->buffers[comp_result(c, r)].dims[i]))
+        return lower_error(l, p->op, "result %d, axis %d: the size depends on the data", r, i),
+               false;
   return true;
 }
 
@@ -340,8 +363,8 @@ static void plan_op(struct lower *l, MlirOperation op) {
     MlirAttribute domain = mlirOperationGetAttributeByName(op, ir_str("domain_name"));
     MlirStringRef n = mlirAttributeIsNull(name) ? ir_str("?") : mlirStringAttrGetValue(name);
     MlirStringRef d = mlirAttributeIsNull(domain) ? ir_str("") : mlirStringAttrGetValue(domain);
-    lower_error(l, op, "operator %.*s of domain '%.*s' has no lowering to loops", (int)n.length, n.data,
-                (int)d.length, d.data);
+    lower_error(l, op, "operator %.*s of domain '%.*s' has no lowering to loops", (int)n.length,
+                n.data, (int)d.length, d.data);
     return;
   }
   lower_error(l, op, "this op has no lowering to loops");
@@ -357,12 +380,16 @@ static void check_signature(struct lower *l, MlirOperation func, MlirBlock block
   MlirType parts[LOWER_MAX_PARTS];
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i)
     if (!lower_parts(l, mlirValueGetType(mlirBlockGetArgument(block, i)), parts))
-      lower_error(l, func, "argument %d: no lowering for a value of this type, or a tensor of unknown rank", (int)i);
+      lower_error(l, func,
+                  "argument %d: no lowering for a value of this type, or a tensor of unknown rank",
+                  (int)i);
   MlirType type =
       mlirTypeAttrGetValue(mlirOperationGetAttributeByName(func, ir_str("function_type")));
   for (intptr_t i = 0; i < mlirFunctionTypeGetNumResults(type); ++i)
     if (!lower_parts(l, mlirFunctionTypeGetResult(type, i), parts))
-      lower_error(l, func, "result %d: no lowering for a value of this type, or a tensor of unknown rank", (int)i);
+      lower_error(l, func,
+                  "result %d: no lowering for a value of this type, or a tensor of unknown rank",
+                  (int)i);
 }
 
 void lower_plan_function(struct lower *l, MlirOperation func) {

@@ -1,7 +1,7 @@
 //===- lower_select.c - What is chosen by sorting ------------------------------------------===//
 //
-// TopK, Unique, NonMaxSuppression by sorting: their comprehensions compare all pairs, which suits folding and
-// any order of loops, and costs the square of the length.
+// TopK, Unique, NonMaxSuppression by sorting: their comprehensions compare all pairs, which suits
+// folding and any order of loops, and costs the square of the length.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/convert/lower_sort.h"
@@ -19,26 +19,31 @@ static bool check_operands(struct lower *l, struct op_plan *p) {
     if (t->kind == ONYX_TYPE_NONE)
       continue;
     if (t->kind != ONYX_TYPE_TENSOR || t->elem == ONYX_STRING)
-      return lower_error(l, p->op, "operand %d: no lowering for strings and sequences here", i), false;
+      return lower_error(l, p->op, "operand %d: no lowering for strings and sequences here", i),
+             false;
     if (t->rank < 0)
-      return lower_error(l, p->op, "operand %d: the rank is not known (run shape-inference first)", i), false;
+      return lower_error(l, p->op, "operand %d: the rank is not known (run shape-inference first)",
+                         i),
+             false;
   }
   return true;
 }
 
 static MlirValue index_buffer(struct lower_block *b, MlirValue n) {
   int64_t dynamic = ir_dynamic();
-  return lower_alloc_buffer(b, ir_memref(ir_index_type(&b->ir), 1, &dynamic), 1, &n, NULL); // dies with the op
+  return lower_alloc_buffer(b, ir_memref(ir_index_type(&b->ir), 1, &dynamic), 1, &n,
+                            NULL); // dies with the op
 }
 
 // A result of these sizes; the type has a `?` for each.
-static MlirValue make_result(struct lower_block *b, struct op_plan *p, int r, int elem, intptr_t rank,
-                             const MlirValue *sizes) {
+static MlirValue make_result(struct lower_block *b, struct op_plan *p, int r, int elem,
+                             intptr_t rank, const MlirValue *sizes) {
   int64_t shape[ONYX_MAX_RANK];
   for (intptr_t i = 0; i < rank; ++i)
     shape[i] = ir_dynamic();
   struct storage *s;
-  MlirValue memref = lower_alloc_buffer(b, ir_memref(emit_type(b->ir.ctx, elem), rank, shape), rank, sizes, &s);
+  MlirValue memref =
+      lower_alloc_buffer(b, ir_memref(emit_type(b->ir.ctx, elem), rank, shape), rank, sizes, &s);
   if (r < p->view->num_results && p->view->wanted[r])
     lower_define(b, mlirOperationGetResult(p->op, r), memref, s);
   return memref;
@@ -48,7 +53,9 @@ static MlirValue not(struct ir *ir, MlirValue v) {
   return ir_binary(ir, "arith.xori", v, ir_int(ir, ir_int_type(ir, 1), 1));
 }
 
-static MlirValue as_i64(struct ir *ir, MlirValue index) { return ir_from_index(ir, index, ir_int_type(ir, 64)); }
+static MlirValue as_i64(struct ir *ir, MlirValue index) {
+  return ir_from_index(ir, index, ir_int_type(ir, 64));
+}
 
 //===----------------------------------------------------------------------===//
 // TopK
@@ -79,15 +86,19 @@ static bool lower_topk(struct lower_block *b, struct op_plan *p) {
   MlirValue x = operand(b, p, 0), k_operand = operand(b, p, 1);
   if (mlirValueIsNull(x) || mlirValueIsNull(k_operand))
     return false;
-  struct line line = {.x = x, .rank = view_rank(p->view, 0), .axis = view_int(p->view, "axis"),
-                      .elem = (int)view_elem(p->view, 0), .largest = view_int(p->view, "largest") != 0};
+  struct line line = {.x = x,
+                      .rank = view_rank(p->view, 0),
+                      .axis = view_int(p->view, "axis"),
+                      .elem = (int)view_elem(p->view, 0),
+                      .largest = view_int(p->view, "largest") != 0};
   line.axis += line.axis < 0 ? line.rank : 0;
   if (line.axis < 0 || line.axis >= line.rank)
     return lower_error(b->function->lower, p->op, "axis %d is not there", (int)line.axis), false;
   struct ir *ir = &b->ir;
   MlirValue zero = ir_index(ir, 0), n = ir_dim(ir, x, line.axis);
   MlirValue wanted = emit_cast(ir, emit_scalar_load(ir, k_operand), ONYX_I64, ONYX_INDEX, true);
-  MlirValue fits = ir_binary(ir, "arith.andi", ir_cmpi(ir, IR_SGE, wanted, zero), ir_cmpi(ir, IR_SLE, wanted, n));
+  MlirValue fits = ir_binary(ir, "arith.andi", ir_cmpi(ir, IR_SGE, wanted, zero),
+                             ir_cmpi(ir, IR_SLE, wanted, n));
   emit_fail_unless(ir, b->function->status, fits, 6, p->node, wanted, n);
   MlirValue k = ir_binary(ir, "arith.maxsi", ir_binary(ir, "arith.minsi", wanted, n), zero);
   MlirValue sizes[ONYX_MAX_RANK], outer[ONYX_MAX_RANK];
@@ -169,7 +180,8 @@ static MlirValue item_before(struct ir *ir, MlirValue a, MlirValue b, void *user
   MlirType i1 = ir_int_type(ir, 1);
   struct ir then, otherwise;
   MlirOperation less = ir_if(ir, ir_cmpi(ir, IR_SLT, k, u->width), 1, &i1, &then, &otherwise);
-  MlirValue yes = emit_total_less(&then, u->elem, item_element(&then, u, a, k), item_element(&then, u, b, k));
+  MlirValue yes =
+      emit_total_less(&then, u->elem, item_element(&then, u, a, k), item_element(&then, u, b, k));
   MlirValue no = ir_int(&otherwise, i1, 0);
   ir_yield(&then, "scf.yield", 1, &yes);
   ir_yield(&otherwise, "scf.yield", 1, &no);
@@ -181,8 +193,10 @@ static MlirValue number_before(struct ir *ir, MlirValue a, MlirValue b, void *us
   return ir_cmpi(ir, IR_SLT, ir_load(ir, first, 1, &a), ir_load(ir, first, 1, &b));
 }
 
-// Groups equal items of the sorted order: group[i] of item i, first[g] its first item. Returns the count.
-static MlirValue group_items(struct ir *ir, const struct items *u, MlirValue order, MlirValue group, MlirValue first) {
+// Groups equal items of the sorted order: group[i] of item i, first[g] its first item. Returns the
+// count.
+static MlirValue group_items(struct ir *ir, const struct items *u, MlirValue order, MlirValue group,
+                             MlirValue first) {
   MlirValue none = ir_index(ir, -1), one = ir_index(ir, 1);
   struct ir body;
   MlirOperation loop = ir_for(ir, ir_index(ir, 0), u->n, one, 1, &none, &body);
@@ -194,15 +208,17 @@ static MlirValue group_items(struct ir *ir, const struct items *u, MlirValue ord
   MlirValue fresh = ir_binary(&body, "arith.ori", differs, ir_cmpi(&body, IR_EQ, i, zero));
   MlirValue now = ir_select(&body, fresh, ir_binary(&body, "arith.addi", g, one), g);
   struct ir then;
-  ir_if(&body, fresh, 0, NULL, &then, NULL); // the sort is stable: the first of a group is its first occurrence
+  ir_if(&body, fresh, 0, NULL, &then,
+        NULL); // the sort is stable: the first of a group is its first occurrence
   ir_store(&then, item, first, 1, &now);
   ir_store(&body, now, group, 1, &item);
   ir_yield(&body, "scf.yield", 1, &now);
   return ir_binary(ir, "arith.addi", ir_result(loop, 0), one);
 }
 
-static void unique_results(struct lower_block *b, struct op_plan *p, const struct items *u, MlirValue count,
-                           MlirValue rank_of, MlirValue place_of, MlirValue group, MlirValue first) {
+static void unique_results(struct lower_block *b, struct op_plan *p, const struct items *u,
+                           MlirValue count, MlirValue rank_of, MlirValue place_of, MlirValue group,
+                           MlirValue first) {
   struct ir *ir = &b->ir, at;
   MlirValue sizes[ONYX_MAX_RANK], index[ONYX_MAX_RANK], i;
   for (intptr_t d = 0; d < u->rank; ++d)
@@ -225,7 +241,8 @@ static void unique_results(struct lower_block *b, struct op_plan *p, const struc
   g = ir_load(&at, group, 1, &i);
   MlirValue place = ir_load(&at, place_of, 1, &g);
   ir_store(&at, as_i64(&at, place), inverse, 1, &i);
-  MlirValue more = ir_binary(&at, "arith.addi", ir_load(&at, counts, 1, &place), ir_int(&at, ir_int_type(&at, 64), 1));
+  MlirValue more = ir_binary(&at, "arith.addi", ir_load(&at, counts, 1, &place),
+                             ir_int(&at, ir_int_type(&at, 64), 1));
   ir_store(&at, more, counts, 1, &place);
 }
 
@@ -235,7 +252,8 @@ static bool lower_unique(struct lower_block *b, struct op_plan *p) {
     return false;
   struct ir *ir = &b->ir, at;
   const onnx_attr *axis = view_attr(p->view, "axis");
-  struct items u = {.x = x, .rank = view_rank(p->view, 0), .axis = axis->i, .elem = (int)view_elem(p->view, 0)};
+  struct items u = {
+      .x = x, .rank = view_rank(p->view, 0), .axis = axis->i, .elem = (int)view_elem(p->view, 0)};
   if (!axis->present) {
     u.x = lower_flat(ir, x, &n);
     u.rank = 1;
@@ -249,12 +267,15 @@ static bool lower_unique(struct lower_block *b, struct op_plan *p) {
   for (intptr_t d = 0; d < u.rank; ++d)
     if (d != u.axis)
       u.width = ir_binary(ir, "arith.muli", u.width, ir_dim(ir, u.x, d));
-  MlirValue order = index_buffer(b, u.n), scratch = index_buffer(b, u.n), group = index_buffer(b, u.n);
-  MlirValue first = index_buffer(b, u.n), rank_of = index_buffer(b, u.n), place_of = index_buffer(b, u.n);
+  MlirValue order = index_buffer(b, u.n), scratch = index_buffer(b, u.n),
+            group = index_buffer(b, u.n);
+  MlirValue first = index_buffer(b, u.n), rank_of = index_buffer(b, u.n),
+            place_of = index_buffer(b, u.n);
   emit_iota(ir, order, u.n);
   emit_sort(ir, order, scratch, u.n, item_before, &u);
   MlirValue count = group_items(ir, &u, order, group, first);
-  // rank_of[place] = group, sorted by value as they are or by first occurrence; place_of is its inverse.
+  // rank_of[place] = group, sorted by value as they are or by first occurrence; place_of is its
+  // inverse.
   emit_iota(ir, rank_of, count);
   if (!view_int(p->view, "sorted"))
     emit_sort(ir, rank_of, scratch, count, number_before, &first);
@@ -279,7 +300,8 @@ static MlirValue box_part(struct ir *ir, const struct nms *m, MlirValue box, int
 }
 
 // Low and high edges along one axis: corners in any order, or centre and size.
-static void box_edges(struct ir *ir, const struct nms *m, MlirValue box, int axis, MlirValue *low, MlirValue *high) {
+static void box_edges(struct ir *ir, const struct nms *m, MlirValue box, int axis, MlirValue *low,
+                      MlirValue *high) {
   MlirValue a = box_part(ir, m, box, axis), c = box_part(ir, m, box, axis + 2);
   if (!m->center) {
     *low = ir_binary(ir, "arith.minimumf", a, c);
@@ -292,7 +314,8 @@ static void box_edges(struct ir *ir, const struct nms *m, MlirValue box, int axi
 }
 
 static MlirValue overlap(struct ir *ir, const struct nms *m, MlirValue a, MlirValue b) {
-  MlirValue zero = ir_float(ir, ir_f32_type(ir), 0.0), inter = {NULL}, area_a = {NULL}, area_b = {NULL};
+  MlirValue zero = ir_float(ir, ir_f32_type(ir), 0.0), inter = {NULL}, area_a = {NULL},
+            area_b = {NULL};
   for (int axis = 0; axis < 2; ++axis) {
     MlirValue la, ha, lb, hb;
     box_edges(ir, m, a, axis, &la, &ha);
@@ -307,7 +330,8 @@ static MlirValue overlap(struct ir *ir, const struct nms *m, MlirValue a, MlirVa
   }
   MlirValue all = ir_binary(ir, "arith.subf", ir_binary(ir, "arith.addf", area_a, area_b), inter);
   MlirValue some = ir_cmpf(ir, IR_OGT, all, zero);
-  MlirValue ratio = ir_binary(ir, "arith.divf", inter, ir_select(ir, some, all, ir_float(ir, ir_f32_type(ir), 1.0)));
+  MlirValue ratio = ir_binary(ir, "arith.divf", inter,
+                              ir_select(ir, some, all, ir_float(ir, ir_f32_type(ir), 1.0)));
   return ir_select(ir, some, ratio, zero);
 }
 
@@ -321,8 +345,8 @@ static MlirValue score_before(struct ir *ir, MlirValue a, MlirValue b, void *use
 }
 
 // Does a box of out[start, count) overlap `box` too much?
-static MlirValue is_suppressed(struct ir *ir, const struct nms *m, MlirValue out, MlirValue start, MlirValue count,
-                               MlirValue box) {
+static MlirValue is_suppressed(struct ir *ir, const struct nms *m, MlirValue out, MlirValue start,
+                               MlirValue count, MlirValue box) {
   MlirValue no = ir_int(ir, ir_int_type(ir, 1), 0);
   struct ir body;
   MlirOperation loop = ir_for(ir, start, count, ir_index(ir, 1), 1, &no, &body);
@@ -334,15 +358,17 @@ static MlirValue is_suppressed(struct ir *ir, const struct nms *m, MlirValue out
   return ir_result(loop, 0);
 }
 
-// One class of one batch: boxes by falling score, each kept unless a kept one covers it. Returns the new count.
-static MlirValue select_boxes(struct ir *ir, const struct nms *m, MlirValue order, MlirValue n, MlirValue out,
-                              MlirValue start) {
+// One class of one batch: boxes by falling score, each kept unless a kept one covers it. Returns
+// the new count.
+static MlirValue select_boxes(struct ir *ir, const struct nms *m, MlirValue order, MlirValue n,
+                              MlirValue out, MlirValue start) {
   struct ir body, then, keep, empty, skip, drop;
   MlirType index = ir_index_type(ir);
   MlirOperation loop = ir_for(ir, ir_index(ir, 0), n, ir_index(ir, 1), 1, &start, &body);
   MlirValue i = ir_arg(&body, 0), count = ir_arg(&body, 1), box = ir_load(&body, order, 1, &i);
   MlirValue room = ir_cmpi(&body, IR_SLT, ir_binary(&body, "arith.subi", count, start), m->limit);
-  MlirValue good = ir_binary(&body, "arith.andi", room, ir_cmpf(&body, IR_OGT, box_score(&body, m, box), m->least));
+  MlirValue good = ir_binary(&body, "arith.andi", room,
+                             ir_cmpf(&body, IR_OGT, box_score(&body, m, box), m->least));
   MlirOperation test = ir_if(&body, good, 1, &index, &then, &skip);
   MlirValue free_box = not(&then, is_suppressed(&then, m, out, start, count, box));
   MlirOperation kept = ir_if(&then, free_box, 1, &index, &keep, &drop);
@@ -351,7 +377,8 @@ static MlirValue select_boxes(struct ir *ir, const struct nms *m, MlirValue orde
     MlirValue where[] = {count, ir_index(&keep, k)};
     ir_store(&keep, as_i64(&keep, row[k]), out, 2, where);
   }
-  MlirValue more = ir_binary(&keep, "arith.addi", count, ir_index(&keep, 1)), inner = ir_result(kept, 0);
+  MlirValue more = ir_binary(&keep, "arith.addi", count, ir_index(&keep, 1)),
+            inner = ir_result(kept, 0);
   ir_yield(&keep, "scf.yield", 1, &more);
   ir_yield(&drop, "scf.yield", 1, &count);
   ir_yield(&then, "scf.yield", 1, &inner);
@@ -364,24 +391,29 @@ static MlirValue select_boxes(struct ir *ir, const struct nms *m, MlirValue orde
 
 static MlirValue scalar_or(struct lower_block *b, struct op_plan *p, int i, double otherwise) {
   MlirValue v = operand(b, p, i);
-  return mlirValueIsNull(v) ? ir_float(&b->ir, ir_f32_type(&b->ir), otherwise) : emit_scalar_load(&b->ir, v);
+  return mlirValueIsNull(v) ? ir_float(&b->ir, ir_f32_type(&b->ir), otherwise)
+                            : emit_scalar_load(&b->ir, v);
 }
 
 static bool lower_nms(struct lower_block *b, struct op_plan *p) {
   struct ir *ir = &b->ir, batches, classes;
-  struct nms m = {.boxes = operand(b, p, 0), .scores = operand(b, p, 1),
+  struct nms m = {.boxes = operand(b, p, 0),
+                  .scores = operand(b, p, 1),
                   .center = view_int(p->view, "center_point_box") != 0};
   if (mlirValueIsNull(m.boxes) || mlirValueIsNull(m.scores))
     return false;
-  MlirValue zero = ir_index(ir, 0), n = ir_binary(ir, "arith.minsi", ir_dim(ir, m.boxes, 1), ir_dim(ir, m.scores, 2));
+  MlirValue zero = ir_index(ir, 0),
+            n = ir_binary(ir, "arith.minsi", ir_dim(ir, m.boxes, 1), ir_dim(ir, m.scores, 2));
   MlirValue limit = operand(b, p, 2);
   m.limit = mlirValueIsNull(limit) ? zero : ir_to_index(ir, emit_scalar_load(ir, limit));
   m.limit = ir_binary(ir, "arith.maxsi", ir_binary(ir, "arith.minsi", m.limit, n), zero);
   m.iou = scalar_or(b, p, 3, 0.0);
   m.least = scalar_or(b, p, 4, -__builtin_inf());
-  MlirValue num_batches = ir_binary(ir, "arith.minsi", ir_dim(ir, m.boxes, 0), ir_dim(ir, m.scores, 0));
+  MlirValue num_batches =
+      ir_binary(ir, "arith.minsi", ir_dim(ir, m.boxes, 0), ir_dim(ir, m.scores, 0));
   MlirValue num_classes = ir_dim(ir, m.scores, 1);
-  MlirValue bound = ir_binary(ir, "arith.muli", ir_binary(ir, "arith.muli", num_batches, num_classes), m.limit);
+  MlirValue bound =
+      ir_binary(ir, "arith.muli", ir_binary(ir, "arith.muli", num_batches, num_classes), m.limit);
   int64_t shape[] = {ir_dynamic(), 3};
   MlirType type = ir_memref(ir_int_type(ir, 64), 2, shape);
   struct storage *s;
@@ -403,7 +435,8 @@ static bool lower_nms(struct lower_block *b, struct op_plan *p) {
   return true;
 }
 
-const struct direct_lowering lower_select_table[] = {{"TopK", check_operands, lower_topk, NULL},
-                                                     {"Unique", check_operands, lower_unique, NULL},
-                                                     {"NonMaxSuppression", check_operands, lower_nms, NULL},
-                                                     {NULL, NULL, NULL, NULL}};
+const struct direct_lowering lower_select_table[] = {
+    {"TopK", check_operands, lower_topk, NULL},
+    {"Unique", check_operands, lower_unique, NULL},
+    {"NonMaxSuppression", check_operands, lower_nms, NULL},
+    {NULL, NULL, NULL, NULL}};

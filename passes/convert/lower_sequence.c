@@ -1,8 +1,8 @@
 //===- lower_sequence.c - Sequences and optionals ------------------------------------===//
 //
-// A sequence of tensors is two memrefs: the elements' data one after another (memref<?xT>) and a table
-// (memref<?x10xi64>) with a row an element: where its data begins, its rank, its sizes. An optional is a flag
-// (memref<i1>) and the parts of its value, empty ones when it is absent.
+// A sequence of tensors is two memrefs: the elements' data one after another (memref<?xT>) and a
+// table (memref<?x10xi64>) with a row an element: where its data begins, its rank, its sizes. An
+// optional is a flag (memref<i1>) and the parts of its value, empty ones when it is absent.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/convert/lower_sort.h"
@@ -15,10 +15,18 @@ struct sequence {
   MlirValue data, table;
 };
 
-static MlirValue i64_of(struct ir *ir, MlirValue index) { return ir_from_index(ir, index, ir_int_type(ir, 64)); }
-static MlirValue add(struct ir *ir, MlirValue a, MlirValue b) { return ir_binary(ir, "arith.addi", a, b); }
-static MlirValue minus(struct ir *ir, MlirValue a, MlirValue b) { return ir_binary(ir, "arith.subi", a, b); }
-static MlirValue times(struct ir *ir, MlirValue a, MlirValue b) { return ir_binary(ir, "arith.muli", a, b); }
+static MlirValue i64_of(struct ir *ir, MlirValue index) {
+  return ir_from_index(ir, index, ir_int_type(ir, 64));
+}
+static MlirValue add(struct ir *ir, MlirValue a, MlirValue b) {
+  return ir_binary(ir, "arith.addi", a, b);
+}
+static MlirValue minus(struct ir *ir, MlirValue a, MlirValue b) {
+  return ir_binary(ir, "arith.subi", a, b);
+}
+static MlirValue times(struct ir *ir, MlirValue a, MlirValue b) {
+  return ir_binary(ir, "arith.muli", a, b);
+}
 
 static bool sequence_operand(struct lower_block *b, struct op_plan *p, int i, struct sequence *s) {
   MlirValue parts[LOWER_MAX_PARTS];
@@ -38,7 +46,8 @@ static MlirType table_type(struct ir *ir) {
   return ir_memref(ir_int_type(ir, 64), 2, shape);
 }
 
-static struct sequence new_sequence(struct ir *ir, MlirType element, MlirValue elements, MlirValue rows) {
+static struct sequence new_sequence(struct ir *ir, MlirType element, MlirValue elements,
+                                    MlirValue rows) {
   return (struct sequence){ir_alloc(ir, data_type(element), 1, &elements, 64),
                            ir_alloc(ir, table_type(ir), 1, &rows, 64)};
 }
@@ -48,10 +57,13 @@ static void define_sequence(struct lower_block *b, MlirValue old, struct sequenc
   lower_define_owned(b, old, 2, parts);
 }
 
-static MlirType element_of(MlirValue memref) { return mlirShapedTypeGetElementType(mlirValueGetType(memref)); }
+static MlirType element_of(MlirValue memref) {
+  return mlirShapedTypeGetElementType(mlirValueGetType(memref));
+}
 
 // to[to_at, +n) = from[from_at, +n) of flat memrefs.
-static void copy_flat(struct ir *ir, MlirValue from, MlirValue from_at, MlirValue to, MlirValue to_at, MlirValue n) {
+static void copy_flat(struct ir *ir, MlirValue from, MlirValue from_at, MlirValue to,
+                      MlirValue to_at, MlirValue n) {
   struct ir body;
   MlirValue i = emit_loop(ir, n, &body);
   MlirValue source = add(&body, from_at, i), target = add(&body, to_at, i);
@@ -65,7 +77,8 @@ static MlirValue row_entry(struct ir *ir, MlirValue table, MlirValue row, int co
   MlirOperation branch =
       ir_if(ir, ir_cmpi(ir, IR_ULT, row, ir_dim(ir, table, 0)), 1, &index, &then, &otherwise);
   MlirValue where[] = {row, ir_index(&then, column)};
-  MlirValue found = ir_to_index(&then, ir_load(&then, table, 2, where)), zero = ir_index(&otherwise, 0);
+  MlirValue found = ir_to_index(&then, ir_load(&then, table, 2, where)),
+            zero = ir_index(&otherwise, 0);
   ir_yield(&then, "scf.yield", 1, &found);
   ir_yield(&otherwise, "scf.yield", 1, &zero);
   return ir_result(branch, 0);
@@ -77,14 +90,16 @@ static void set_entry(struct ir *ir, MlirValue table, MlirValue row, int column,
 }
 
 // The row of a tensor with these sizes; sizes past the rank are 0.
-static void set_row(struct ir *ir, MlirValue table, MlirValue row, MlirValue offset, intptr_t rank, const MlirValue *sizes) {
+static void set_row(struct ir *ir, MlirValue table, MlirValue row, MlirValue offset, intptr_t rank,
+                    const MlirValue *sizes) {
   set_entry(ir, table, row, ROW_OFFSET, offset);
   set_entry(ir, table, row, ROW_RANK, ir_index(ir, rank));
   for (int i = 0; i < MAX_ELEMENT_RANK; ++i)
     set_entry(ir, table, row, ROW_SIZES + i, i < rank ? sizes[i] : ir_index(ir, 0));
 }
 
-static void set_row_of(struct ir *ir, MlirValue table, MlirValue row, MlirValue offset, MlirValue tensor) {
+static void set_row_of(struct ir *ir, MlirValue table, MlirValue row, MlirValue offset,
+                       MlirValue tensor) {
   MlirValue sizes[ONYX_MAX_RANK];
   intptr_t rank = mlirShapedTypeGetRank(mlirValueGetType(tensor));
   for (intptr_t i = 0; i < rank; ++i)
@@ -92,7 +107,8 @@ static void set_row_of(struct ir *ir, MlirValue table, MlirValue row, MlirValue 
   set_row(ir, table, row, offset, rank, sizes);
 }
 
-static void copy_rows(struct ir *ir, MlirValue from, MlirValue from_at, MlirValue to, MlirValue to_at, MlirValue n) {
+static void copy_rows(struct ir *ir, MlirValue from, MlirValue from_at, MlirValue to,
+                      MlirValue to_at, MlirValue n) {
   MlirValue sizes[] = {n, ir_index(ir, LOWER_TABLE_WIDTH)}, index[2];
   struct ir body = emit_loops(ir, 2, sizes, index);
   MlirValue source[] = {add(&body, from_at, index[0]), index[1]};
@@ -100,8 +116,10 @@ static void copy_rows(struct ir *ir, MlirValue from, MlirValue from_at, MlirValu
   ir_store(&body, ir_load(&body, from, 2, source), to, 2, target);
 }
 
-// A position in [-n, n), or up to n when `end` allows it, made non-negative and clamped; status 1 for others.
-static MlirValue position(struct lower_block *b, struct op_plan *p, int operand, MlirValue n, bool end) {
+// A position in [-n, n), or up to n when `end` allows it, made non-negative and clamped; status 1
+// for others.
+static MlirValue position(struct lower_block *b, struct op_plan *p, int operand, MlirValue n,
+                          bool end) {
   struct ir *ir = &b->ir;
   MlirValue zero = ir_index(ir, 0), one = ir_index(ir, 1), at;
   MlirValue given = onnx_operand_or_null(p->op, operand);
@@ -114,7 +132,8 @@ static MlirValue position(struct lower_block *b, struct op_plan *p, int operand,
   }
   MlirValue wrapped = ir_select(ir, ir_cmpi(ir, IR_SLT, at, zero), add(ir, at, n), at);
   MlirValue limit = end ? n : minus(ir, n, one);
-  MlirValue ok = ir_binary(ir, "arith.andi", ir_cmpi(ir, IR_SGE, wrapped, zero), ir_cmpi(ir, IR_SLE, wrapped, limit));
+  MlirValue ok = ir_binary(ir, "arith.andi", ir_cmpi(ir, IR_SGE, wrapped, zero),
+                           ir_cmpi(ir, IR_SLE, wrapped, limit));
   emit_fail_unless(ir, b->function->status, ok, 1, p->node, at, n);
   return ir_binary(ir, "arith.maxsi", ir_binary(ir, "arith.minsi", wrapped, limit), zero);
 }
@@ -123,22 +142,29 @@ static MlirValue position(struct lower_block *b, struct op_plan *p, int operand,
 // Making
 //===----------------------------------------------------------------------===//
 
-static MlirValue result_of(struct op_plan *p) { return mlirOperationGetResult(p->op, 0); }
+static MlirValue result_of(struct op_plan *p) {
+  return mlirOperationGetResult(p->op, 0);
+}
 
 static bool check_parts(struct lower *l, struct op_plan *p) {
   MlirType parts[LOWER_MAX_PARTS];
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(p->op); ++i) {
     MlirValue v = mlirOperationGetOperand(p->op, i);
     if (!onnx_is_none(v) && !lower_parts(l, mlirValueGetType(v), parts))
-      return lower_error(l, p->op, "operand %d: the rank is not known, or its type has no lowering", (int)i), false;
+      return lower_error(l, p->op, "operand %d: the rank is not known, or its type has no lowering",
+                         (int)i),
+             false;
     if (mlirTypeIsATensor(mlirValueGetType(v)) &&
         mlirShapedTypeGetRank(mlirValueGetType(v)) > MAX_ELEMENT_RANK)
-      return lower_error(l, p->op, "operand %d: an element of a sequence has at most rank %d", (int)i, MAX_ELEMENT_RANK),
+      return lower_error(l, p->op, "operand %d: an element of a sequence has at most rank %d",
+                         (int)i, MAX_ELEMENT_RANK),
              false;
   }
   for (intptr_t i = 0; i < mlirOperationGetNumResults(p->op); ++i)
     if (!lower_parts(l, mlirValueGetType(mlirOperationGetResult(p->op, i)), parts))
-      return lower_error(l, p->op, "result %d: the rank is not known, or its type has no lowering", (int)i), false;
+      return lower_error(l, p->op, "result %d: the rank is not known, or its type has no lowering",
+                         (int)i),
+             false;
   return true;
 }
 
@@ -146,14 +172,16 @@ static bool lower_empty(struct lower_block *b, struct op_plan *p) {
   MlirType parts[LOWER_MAX_PARTS];
   lower_parts(b->function->lower, mlirValueGetType(result_of(p)), parts);
   MlirValue zero = ir_index(&b->ir, 0);
-  define_sequence(b, result_of(p), new_sequence(&b->ir, mlirShapedTypeGetElementType(parts[0]), zero, zero));
+  define_sequence(b, result_of(p),
+                  new_sequence(&b->ir, mlirShapedTypeGetElementType(parts[0]), zero, zero));
   return true;
 }
 
 static bool lower_construct(struct lower_block *b, struct op_plan *p) {
   struct ir *ir = &b->ir;
   intptr_t n = mlirOperationGetNumOperands(p->op);
-  MlirValue *flat = lower_alloc(b->function->lower, sizeof(MlirValue) * (size_t)(2 * n + 1)), *counts = flat + n;
+  MlirValue *flat = lower_alloc(b->function->lower, sizeof(MlirValue) * (size_t)(2 * n + 1)),
+            *counts = flat + n;
   MlirValue total = ir_index(ir, 0);
   for (intptr_t i = 0; i < n; ++i) {
     MlirValue memref = lower_value(b, mlirOperationGetOperand(p->op, i));
@@ -164,7 +192,8 @@ static bool lower_construct(struct lower_block *b, struct op_plan *p) {
   }
   MlirType parts[LOWER_MAX_PARTS];
   lower_parts(b->function->lower, mlirValueGetType(result_of(p)), parts);
-  struct sequence s = new_sequence(ir, mlirShapedTypeGetElementType(parts[0]), total, ir_index(ir, n));
+  struct sequence s =
+      new_sequence(ir, mlirShapedTypeGetElementType(parts[0]), total, ir_index(ir, n));
   MlirValue at = ir_index(ir, 0), zero = at;
   for (intptr_t i = 0; i < n; ++i) {
     copy_flat(ir, flat[i], zero, s.data, at, counts[i]);
@@ -181,9 +210,11 @@ static bool lower_insert(struct lower_block *b, struct op_plan *p) {
   MlirValue tensor = lower_value(b, mlirOperationGetOperand(p->op, 1)), count;
   if (!sequence_operand(b, p, 0, &from) || mlirValueIsNull(tensor))
     return false;
-  MlirValue n = ir_dim(ir, from.table, 0), used = ir_dim(ir, from.data, 0), zero = ir_index(ir, 0), one = ir_index(ir, 1);
+  MlirValue n = ir_dim(ir, from.table, 0), used = ir_dim(ir, from.data, 0), zero = ir_index(ir, 0),
+            one = ir_index(ir, 1);
   MlirValue at = position(b, p, 2, n, true), flat = lower_flat(ir, tensor, &count);
-  struct sequence to = new_sequence(ir, element_of(from.data), add(ir, used, count), add(ir, n, one));
+  struct sequence to =
+      new_sequence(ir, element_of(from.data), add(ir, used, count), add(ir, n, one));
   copy_flat(ir, from.data, zero, to.data, zero, used);
   copy_flat(ir, flat, zero, to.data, used, count);
   copy_rows(ir, from.table, zero, to.table, zero, at);
@@ -198,7 +229,8 @@ static bool lower_erase(struct lower_block *b, struct op_plan *p) {
   struct sequence from;
   if (!sequence_operand(b, p, 0, &from))
     return false;
-  MlirValue n = ir_dim(ir, from.table, 0), used = ir_dim(ir, from.data, 0), zero = ir_index(ir, 0), one = ir_index(ir, 1);
+  MlirValue n = ir_dim(ir, from.table, 0), used = ir_dim(ir, from.data, 0), zero = ir_index(ir, 0),
+            one = ir_index(ir, 1);
   MlirValue at = position(b, p, 1, n, false);
   MlirValue left = ir_binary(ir, "arith.maxsi", minus(ir, n, one), zero);
   struct sequence to = new_sequence(ir, element_of(from.data), used, left);
@@ -225,13 +257,16 @@ static bool lower_length(struct lower_block *b, struct op_plan *p) {
   return true;
 }
 
-// Element `row` as a tensor of this memref type, in a buffer of block b's. Another rank: status 8, no elements.
-static MlirValue take_element(struct lower_block *b, int64_t node, struct sequence s, MlirValue row, MlirType type,
-                              struct storage **home) {
+// Element `row` as a tensor of this memref type, in a buffer of block b's. Another rank: status 8,
+// no elements.
+static MlirValue take_element(struct lower_block *b, int64_t node, struct sequence s, MlirValue row,
+                              MlirType type, struct storage **home) {
   struct ir *ir = &b->ir;
   intptr_t rank = mlirShapedTypeGetRank(type), n = 0;
-  MlirValue found = row_entry(ir, s.table, row, ROW_RANK), expected = ir_index(ir, rank), zero = ir_index(ir, 0);
-  MlirValue ok = ir_cmpi(ir, IR_EQ, found, expected), sizes[ONYX_MAX_RANK], stored = ir_index(ir, 1), limit = stored;
+  MlirValue found = row_entry(ir, s.table, row, ROW_RANK), expected = ir_index(ir, rank),
+            zero = ir_index(ir, 0);
+  MlirValue ok = ir_cmpi(ir, IR_EQ, found, expected), sizes[ONYX_MAX_RANK],
+            stored = ir_index(ir, 1), limit = stored;
   emit_fail_unless(ir, b->function->status, ok, 8, node, found, expected);
   for (intptr_t i = 0; i < rank; ++i) {
     MlirValue size = ir_select(ir, ok, row_entry(ir, s.table, row, ROW_SIZES + (int)i), zero);
@@ -239,7 +274,8 @@ static MlirValue take_element(struct lower_block *b, int64_t node, struct sequen
     bool dynamic = mlirShapedTypeIsDynamicDim(type, i);
     MlirValue wanted = dynamic ? size : ir_index(ir, mlirShapedTypeGetDimSize(type, i));
     if (!dynamic)
-      emit_fail_unless(ir, b->function->status, ir_cmpi(ir, IR_EQ, size, wanted), 3, node, size, wanted);
+      emit_fail_unless(ir, b->function->status, ir_cmpi(ir, IR_EQ, size, wanted), 3, node, size,
+                       wanted);
     limit = times(ir, limit, wanted);
     if (dynamic)
       sizes[n++] = size;
@@ -247,7 +283,8 @@ static MlirValue take_element(struct lower_block *b, int64_t node, struct sequen
   stored = ir_select(ir, ok, stored, zero);
   MlirValue tensor = lower_alloc_buffer(b, type, n, sizes, home), count;
   MlirValue flat = lower_flat(ir, tensor, &count);
-  copy_flat(ir, s.data, row_entry(ir, s.table, row, ROW_OFFSET), flat, zero, ir_binary(ir, "arith.minsi", stored, limit));
+  copy_flat(ir, s.data, row_entry(ir, s.table, row, ROW_OFFSET), flat, zero,
+            ir_binary(ir, "arith.minsi", stored, limit));
   return tensor;
 }
 
@@ -298,7 +335,8 @@ static bool cut_axis(struct lower_block *b, struct op_plan *p, struct pieces *c)
     return lower_error(b->function->lower, p->op, "axis %d is not there", (int)c->axis), false;
   c->extent = ir_dim(ir, c->x, c->axis);
   MlirValue split = onnx_operand_or_null(p->op, 1), one = ir_index(ir, 1);
-  c->keep = !mlirValueIsNull(split) || view_int(p->view, "keepdims"); // a split keeps the axis whatever keepdims says
+  c->keep = !mlirValueIsNull(split) ||
+            view_int(p->view, "keepdims"); // a split keeps the axis whatever keepdims says
   c->step = one;
   c->count = c->extent;
   if (mlirValueIsNull(split))
@@ -311,9 +349,11 @@ static bool cut_axis(struct lower_block *b, struct op_plan *p, struct pieces *c)
     return true;
   }
   c->step = emit_cast(ir, emit_scalar_load(ir, c->split), c->split_elem, ONYX_INDEX, true);
-  emit_fail_unless(ir, b->function->status, ir_cmpi(ir, IR_SGE, c->step, one), 6, p->node, c->step, one);
+  emit_fail_unless(ir, b->function->status, ir_cmpi(ir, IR_SGE, c->step, one), 6, p->node, c->step,
+                   one);
   c->step = ir_binary(ir, "arith.maxsi", c->step, one);
-  c->count = emit_binary(ir, EXPR_FLOORDIV, ONYX_INDEX, minus(ir, add(ir, c->extent, c->step), one), c->step);
+  c->count = emit_binary(ir, EXPR_FLOORDIV, ONYX_INDEX, minus(ir, add(ir, c->extent, c->step), one),
+                         c->step);
   return true;
 }
 
@@ -323,8 +363,10 @@ static bool lower_split(struct lower_block *b, struct op_plan *p) {
   if (!cut_axis(b, p, &c))
     return false;
   struct sequence s = new_sequence(ir, element_of(c.x), lower_numel(ir, c.x), c.count);
-  MlirValue zero = ir_index(ir, 0), one = ir_index(ir, 1), inits[] = {zero, zero}, sizes[ONYX_MAX_RANK], kept[ONYX_MAX_RANK];
-  MlirOperation loop = ir_for(ir, zero, c.count, one, 2, inits, &body); // start on the axis, offset in the data
+  MlirValue zero = ir_index(ir, 0), one = ir_index(ir, 1), inits[] = {zero, zero},
+            sizes[ONYX_MAX_RANK], kept[ONYX_MAX_RANK];
+  MlirOperation loop =
+      ir_for(ir, zero, c.count, one, 2, inits, &body); // start on the axis, offset in the data
   MlirValue i = ir_arg(&body, 0), start = ir_arg(&body, 1), offset = ir_arg(&body, 2), count = one;
   MlirValue extent = piece_extent(&body, &c, i, start);
   intptr_t rank = 0;
@@ -346,14 +388,15 @@ static bool lower_split(struct lower_block *b, struct op_plan *p) {
   MlirValue next[] = {add(&body, start, extent), add(&body, offset, count)};
   ir_yield(&body, "scf.yield", 2, next);
   MlirValue covered = ir_result(loop, 0);
-  emit_fail_unless(ir, b->function->status, ir_cmpi(ir, IR_EQ, covered, c.extent), 6, p->node, covered, c.extent);
+  emit_fail_unless(ir, b->function->status, ir_cmpi(ir, IR_EQ, covered, c.extent), 6, p->node,
+                   covered, c.extent);
   define_sequence(b, result_of(p), s);
   return true;
 }
 
 // Sizes of the result: those of the first element, the axis summed (or, with new_axis, counted).
-static void joined_sizes(struct lower_block *b, struct op_plan *p, struct sequence s, intptr_t rank, int64_t axis,
-                         bool fresh, MlirValue *sizes) {
+static void joined_sizes(struct lower_block *b, struct op_plan *p, struct sequence s, intptr_t rank,
+                         int64_t axis, bool fresh, MlirValue *sizes) {
   struct ir *ir = &b->ir, body;
   MlirValue zero = ir_index(ir, 0), n = ir_dim(ir, s.table, 0);
   for (intptr_t d = 0, k = 0; d < rank; ++d) {
@@ -365,16 +408,18 @@ static void joined_sizes(struct lower_block *b, struct op_plan *p, struct sequen
   if (fresh)
     return;
   MlirOperation loop = ir_for(ir, zero, n, ir_index(ir, 1), 1, &zero, &body);
-  MlirValue sum = add(&body, ir_arg(&body, 1), row_entry(&body, s.table, ir_arg(&body, 0), ROW_SIZES + (int)axis));
+  MlirValue sum = add(&body, ir_arg(&body, 1),
+                      row_entry(&body, s.table, ir_arg(&body, 0), ROW_SIZES + (int)axis));
   ir_yield(&body, "scf.yield", 1, &sum);
   sizes[axis] = ir_result(loop, 0);
   (void)p;
 }
 
 // Do element i's sizes match the result's on all axes but the joined one?
-static MlirValue element_fits(struct ir *ir, struct sequence s, MlirValue i, intptr_t rank, int64_t axis, bool fresh,
-                              const MlirValue *sizes) {
-  MlirValue ok = ir_cmpi(ir, IR_EQ, row_entry(ir, s.table, i, ROW_RANK), ir_index(ir, fresh ? rank - 1 : rank));
+static MlirValue element_fits(struct ir *ir, struct sequence s, MlirValue i, intptr_t rank,
+                              int64_t axis, bool fresh, const MlirValue *sizes) {
+  MlirValue ok = ir_cmpi(ir, IR_EQ, row_entry(ir, s.table, i, ROW_RANK),
+                         ir_index(ir, fresh ? rank - 1 : rank));
   for (intptr_t d = 0, k = 0; d < rank; ++d) {
     if (d == axis) {
       k += !fresh;
@@ -397,19 +442,22 @@ static bool lower_join(struct lower_block *b, struct op_plan *p) {
   int64_t axis = axis_of(p, rank), shape[ONYX_MAX_RANK];
   if (axis < 0 || axis >= rank)
     return lower_error(b->function->lower, p->op, "axis %d is not there", (int)axis), false;
-  MlirValue sizes[ONYX_MAX_RANK], zero = ir_index(ir, 0), one = ir_index(ir, 1), n = ir_dim(ir, s.table, 0);
+  MlirValue sizes[ONYX_MAX_RANK], zero = ir_index(ir, 0), one = ir_index(ir, 1),
+                                  n = ir_dim(ir, s.table, 0);
   joined_sizes(b, p, s, rank, axis, fresh, sizes);
   for (intptr_t d = 0; d < rank; ++d)
     shape[d] = ir_dynamic();
   struct storage *home;
-  MlirValue to = lower_alloc_buffer(b, ir_memref(mlirShapedTypeGetElementType(type), rank, shape), rank, sizes, &home);
+  MlirValue to = lower_alloc_buffer(b, ir_memref(mlirShapedTypeGetElementType(type), rank, shape),
+                                    rank, sizes, &home);
   ir_for(ir, zero, n, one, 1, &zero, &body);
   MlirValue i = ir_arg(&body, 0), start = ir_arg(&body, 1);
   MlirValue extent = fresh ? one : row_entry(&body, s.table, i, ROW_SIZES + (int)axis);
   MlirValue ok = element_fits(&body, s, i, rank, axis, fresh, sizes);
   emit_fail_unless(&body, b->function->status, ok, 3, p->node, i, n);
   ir_if(&body, ok, 0, NULL, &then, NULL);
-  MlirValue part[ONYX_MAX_RANK], index[ONYX_MAX_RANK], offset = row_entry(&then, s.table, i, ROW_OFFSET);
+  MlirValue part[ONYX_MAX_RANK], index[ONYX_MAX_RANK],
+      offset = row_entry(&then, s.table, i, ROW_OFFSET);
   for (intptr_t d = 0; d < rank; ++d)
     part[d] = d == axis ? extent : sizes[d];
   struct ir inner = emit_loops(&then, rank, part, index);
@@ -435,7 +483,8 @@ static MlirValue grow_data(struct ir *ir, MlirValue data, MlirValue used, MlirVa
   MlirValue need = add(ir, used, more), have = ir_dim(ir, data, 0);
   struct ir then, otherwise;
   MlirOperation branch = ir_if(ir, ir_cmpi(ir, IR_SGT, need, have), 1, &type, &then, &otherwise);
-  MlirValue capacity = ir_binary(&then, "arith.maxsi", need, add(&then, have, have)), zero = ir_index(&then, 0);
+  MlirValue capacity = ir_binary(&then, "arith.maxsi", need, add(&then, have, have)),
+            zero = ir_index(&then, 0);
   MlirValue bigger = ir_alloc(&then, type, 1, &capacity, 64);
   copy_flat(&then, data, zero, bigger, zero, used);
   ir_dealloc(&then, data);
@@ -444,7 +493,8 @@ static MlirValue grow_data(struct ir *ir, MlirValue data, MlirValue used, MlirVa
   return ir_result(branch, 0);
 }
 
-static bool map_turn(struct lower_block *inner, struct op_plan *p, const MlirValue *tables, MlirValue *next) {
+static bool map_turn(struct lower_block *inner, struct op_plan *p, const MlirValue *tables,
+                     MlirValue *next) {
   struct ir *ir = &inner->ir, body = *ir;
   struct lower *l = inner->function->lower;
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(p->op, 0));
@@ -456,7 +506,8 @@ static bool map_turn(struct lower_block *inner, struct op_plan *p, const MlirVal
     if (n == 2) {
       struct storage *home;
       struct sequence s = {parts[0], parts[1]};
-      MlirValue tensor = take_element(inner, p->node, s, i, lower_type(l, mlirValueGetType(argument)), &home);
+      MlirValue tensor =
+          take_element(inner, p->node, s, i, lower_type(l, mlirValueGetType(argument)), &home);
       lower_define(inner, argument, tensor, home);
     } else {
       lower_define_parts(inner, argument, n, parts, nobodys);
@@ -484,7 +535,8 @@ static bool lower_map(struct lower_block *b, struct op_plan *p) {
   struct lower *l = b->function->lower;
   struct sequence first;
   intptr_t n = mlirOperationGetNumResults(p->op);
-  MlirValue *state = lower_alloc(l, sizeof(MlirValue) * (size_t)(5 * n + 1)), *next = state + 2 * n, *tables = next + 2 * n;
+  MlirValue *state = lower_alloc(l, sizeof(MlirValue) * (size_t)(5 * n + 1)), *next = state + 2 * n,
+            *tables = next + 2 * n;
   if (!sequence_operand(b, p, 0, &first))
     return false;
   MlirValue zero = ir_index(ir, 0), length = ir_dim(ir, first.table, 0);
@@ -496,18 +548,21 @@ static bool lower_map(struct lower_block *b, struct op_plan *p) {
     state[2 * k + 1] = zero;
     tables[k] = s.table;
   }
-  MlirOperation loop = ir_for(ir, zero, length, ir_index(ir, 1), 2 * n, state, &body), outer = b->function->outermost;
+  MlirOperation loop = ir_for(ir, zero, length, ir_index(ir, 1), 2 * n, state, &body),
+                outer = b->function->outermost;
   if (mlirOperationIsNull(outer))
     b->function->outermost = loop;
   struct lower_block inner;
-  lower_block_begin(&inner, b->function, b, body, mlirRegionGetFirstBlock(mlirOperationGetRegion(p->op, 0)));
+  lower_block_begin(&inner, b->function, b, body,
+                    mlirRegionGetFirstBlock(mlirOperationGetRegion(p->op, 0)));
   bool ok = map_turn(&inner, p, tables, next);
   if (ok)
     ir_yield(&inner.ir, "scf.yield", 2 * n, next);
   lower_block_end(&inner);
   b->function->outermost = outer;
   for (intptr_t k = 0; ok && k < n; ++k)
-    define_sequence(b, mlirOperationGetResult(p->op, k), (struct sequence){ir_result(loop, 2 * k), tables[k]});
+    define_sequence(b, mlirOperationGetResult(p->op, k),
+                    (struct sequence){ir_result(loop, 2 * k), tables[k]});
   return ok;
 }
 
@@ -569,7 +624,8 @@ static bool lower_get(struct lower_block *b, struct op_plan *p) {
   bool optional = mlirxTypeIsA(mlirValueGetType(given), &onnx_opt_type);
   if (optional) {
     MlirValue zero = ir_index(&b->ir, 0);
-    emit_fail_unless(&b->ir, b->function->status, ir_load(&b->ir, parts[0], 0, NULL), 8, p->node, zero, zero);
+    emit_fail_unless(&b->ir, b->function->status, ir_load(&b->ir, parts[0], 0, NULL), 8, p->node,
+                     zero, zero);
   }
   lower_define_parts(b, result_of(p), n - optional, parts + optional, stores + optional);
   return true;
@@ -587,17 +643,18 @@ static bool is_no_tensor(struct op_plan *p) {
   return !mlirTypeIsATensor(mlirValueGetType(mlirOperationGetOperand(p->op, 0)));
 }
 
-const struct direct_lowering lower_sequence_table[] = {{"SequenceEmpty", check_parts, lower_empty, NULL},
-                                                       {"SequenceConstruct", check_parts, lower_construct, NULL},
-                                                       {"SequenceInsert", check_parts, lower_insert, NULL},
-                                                       {"SequenceErase", check_parts, lower_erase, NULL},
-                                                       {"SequenceAt", check_parts, lower_at, NULL},
-                                                       {"SequenceLength", check_parts, lower_length, NULL},
-                                                       {"SplitToSequence", check_parts, lower_split, NULL},
-                                                       {"ConcatFromSequence", check_parts, lower_join, NULL},
-                                                       {"SequenceMap", check_parts, lower_map, NULL},
-                                                       {"Optional", check_parts, lower_optional, NULL},
-                                                       {"OptionalHasElement", check_parts, lower_has, NULL},
-                                                       {"OptionalGetElement", check_parts, lower_get, NULL},
-                                                       {"Identity", check_parts, lower_same, is_no_tensor},
-                                                       {NULL, NULL, NULL, NULL}};
+const struct direct_lowering lower_sequence_table[] = {
+    {"SequenceEmpty", check_parts, lower_empty, NULL},
+    {"SequenceConstruct", check_parts, lower_construct, NULL},
+    {"SequenceInsert", check_parts, lower_insert, NULL},
+    {"SequenceErase", check_parts, lower_erase, NULL},
+    {"SequenceAt", check_parts, lower_at, NULL},
+    {"SequenceLength", check_parts, lower_length, NULL},
+    {"SplitToSequence", check_parts, lower_split, NULL},
+    {"ConcatFromSequence", check_parts, lower_join, NULL},
+    {"SequenceMap", check_parts, lower_map, NULL},
+    {"Optional", check_parts, lower_optional, NULL},
+    {"OptionalHasElement", check_parts, lower_has, NULL},
+    {"OptionalGetElement", check_parts, lower_get, NULL},
+    {"Identity", check_parts, lower_same, is_no_tensor},
+    {NULL, NULL, NULL, NULL}};

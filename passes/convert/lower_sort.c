@@ -16,7 +16,8 @@ MlirValue lower_flat(struct ir *ir, MlirValue memref, MlirValue *count) {
 }
 
 void lower_copy_all(struct ir *ir, MlirValue from, MlirValue to) {
-  if (mlirShapedTypeHasStaticShape(mlirValueGetType(from)) && mlirShapedTypeHasStaticShape(mlirValueGetType(to))) {
+  if (mlirShapedTypeHasStaticShape(mlirValueGetType(from)) &&
+      mlirShapedTypeHasStaticShape(mlirValueGetType(to))) {
     ir_copy(ir, from, to);
     return;
   }
@@ -60,33 +61,37 @@ MlirValue emit_total_less(struct ir *ir, int elem, MlirValue a, MlirValue b) {
   MlirValue less = emit_compare(ir, EXPR_LT, elem, a, b);
   if (emit_is_integer(elem) || elem == ONYX_BOOL)
     return less;
-  MlirValue nan_a = emit_unary(ir, EXPR_ISNAN, elem, a), nan_b = emit_unary(ir, EXPR_ISNAN, elem, b);
+  MlirValue nan_a = emit_unary(ir, EXPR_ISNAN, elem, a),
+            nan_b = emit_unary(ir, EXPR_ISNAN, elem, b);
   MlirValue number_a = ir_binary(ir, "arith.xori", nan_a, ir_int(ir, ir_int_type(ir, 1), 1));
   return ir_binary(ir, "arith.ori", less, ir_binary(ir, "arith.andi", number_a, nan_b));
 }
 
 // Merges order[low, middle) and order[middle, high) into scratch[low, high).
-static void merge(struct ir *ir, MlirValue order, MlirValue scratch, MlirValue low, MlirValue middle,
-                  MlirValue high, sort_before before, void *user) {
+static void merge(struct ir *ir, MlirValue order, MlirValue scratch, MlirValue low,
+                  MlirValue middle, MlirValue high, sort_before before, void *user) {
   MlirValue one = ir_index(ir, 1), inits[] = {low, middle};
   struct ir body;
   ir_for(ir, low, high, one, 2, inits, &body);
   MlirValue k = ir_arg(&body, 0), a = ir_arg(&body, 1), b = ir_arg(&body, 2);
   // Where one side is used up its last item is read and not taken.
-  MlirValue last_a = ir_binary(&body, "arith.minsi", a, ir_binary(&body, "arith.subi", middle, one));
+  MlirValue last_a =
+      ir_binary(&body, "arith.minsi", a, ir_binary(&body, "arith.subi", middle, one));
   MlirValue last_b = ir_binary(&body, "arith.minsi", b, ir_binary(&body, "arith.subi", high, one));
   MlirValue item_a = ir_load(&body, order, 1, &last_a), item_b = ir_load(&body, order, 1, &last_b);
   MlirValue some_a = ir_cmpi(&body, IR_SLT, a, middle), none_b = ir_cmpi(&body, IR_SGE, b, high);
   MlirValue b_first = before(&body, item_b, item_a, user);
   MlirValue keep = ir_binary(&body, "arith.xori", b_first, ir_int(&body, ir_int_type(&body, 1), 1));
-  MlirValue take_a = ir_binary(&body, "arith.andi", some_a, ir_binary(&body, "arith.ori", none_b, keep));
+  MlirValue take_a =
+      ir_binary(&body, "arith.andi", some_a, ir_binary(&body, "arith.ori", none_b, keep));
   ir_store(&body, ir_select(&body, take_a, item_a, item_b), scratch, 1, &k);
   MlirValue next[] = {ir_select(&body, take_a, ir_binary(&body, "arith.addi", a, one), a),
                       ir_select(&body, take_a, b, ir_binary(&body, "arith.addi", b, one))};
   ir_yield(&body, "scf.yield", 2, next);
 }
 
-void emit_sort(struct ir *ir, MlirValue order, MlirValue scratch, MlirValue n, sort_before before, void *user) {
+void emit_sort(struct ir *ir, MlirValue order, MlirValue scratch, MlirValue n, sort_before before,
+               void *user) {
   MlirValue width = ir_index(ir, 1);
   struct ir test, turn, body, back;
   ir_while(ir, 1, &width, &test, &turn);

@@ -45,8 +45,8 @@ static bool is_listed(struct lower *l, MlirStringRef name) {
 // A file that the module names but does not list (text written by hand): listed as it is now.
 static void list_file(struct lower *l, MlirOperation op, MlirStringRef name) {
   MlirStringRef root = root_of(l);
-  const char *path = root.length ? onyx_arena_printf(l->arena, "%.*s/%.*s", (int)root.length, root.data,
-                                                     (int)name.length, name.data)
+  const char *path = root.length ? onyx_arena_printf(l->arena, "%.*s/%.*s", (int)root.length,
+                                                     root.data, (int)name.length, name.data)
                                  : onyx_arena_printf(l->arena, "%.*s", (int)name.length, name.data);
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   struct stat st;
@@ -61,8 +61,10 @@ static void list_file(struct lower *l, MlirOperation op, MlirStringRef name) {
   char hex[17];
   snprintf(hex, sizeof hex, "%016" PRIx64, print);
   MlirNamedAttribute entry[] = {
-      mlirNamedAttributeGet(mlirIdentifierGet(l->ctx, ir_str("fingerprint")), ir_string_attr(l->ctx, hex)),
-      mlirNamedAttributeGet(mlirIdentifierGet(l->ctx, ir_str("name")), mlirStringAttrGet(l->ctx, name)),
+      mlirNamedAttributeGet(mlirIdentifierGet(l->ctx, ir_str("fingerprint")),
+                            ir_string_attr(l->ctx, hex)),
+      mlirNamedAttributeGet(mlirIdentifierGet(l->ctx, ir_str("name")),
+                            mlirStringAttrGet(l->ctx, name)),
       mlirNamedAttributeGet(mlirIdentifierGet(l->ctx, ir_str("size")),
                             ir_i64_attr(l->ctx, (int64_t)st.st_size))};
   MlirAttribute files = weights_files(l);
@@ -71,7 +73,8 @@ static void list_file(struct lower *l, MlirOperation op, MlirStringRef name) {
   for (intptr_t i = 0; i < n; ++i)
     all[i] = mlirArrayAttrGetElement(files, i);
   all[n] = mlirDictionaryAttrGet(l->ctx, 3, entry);
-  mlirOperationSetAttributeByName(l->module, ir_str("onnx.weights_files"), mlirArrayAttrGet(l->ctx, n + 1, all));
+  mlirOperationSetAttributeByName(l->module, ir_str("onnx.weights_files"),
+                                  mlirArrayAttrGet(l->ctx, n + 1, all));
 }
 
 static void list_files(struct lower *l, MlirOperation op) {
@@ -92,10 +95,13 @@ static void list_files(struct lower *l, MlirOperation op) {
 //===----------------------------------------------------------------------===//
 
 static bool has_body(MlirOperation op) {
-  return ir_is(op, "func.func") && !mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)));
+  return ir_is(op, "func.func") &&
+         !mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)));
 }
 
-static bool is_shaped(MlirType t) { return mlirTypeIsATensor(t); }
+static bool is_shaped(MlirType t) {
+  return mlirTypeIsATensor(t);
+}
 
 // Does the function belong to the conversion: any onnx op, or a tensor in its signature?
 static bool concerns(MlirOperation func) {
@@ -116,18 +122,21 @@ static MlirOperation first_op(struct lower *l) {
 
 static intptr_t collect(struct lower *l, MlirOperation **functions) {
   intptr_t n = 0;
-  for (MlirOperation op = first_op(l); !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op))
+  for (MlirOperation op = first_op(l); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op))
     ++n;
   *functions = lower_alloc(l, sizeof(MlirOperation) * (size_t)(n + 1));
   n = 0;
-  for (MlirOperation op = first_op(l); !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op))
+  for (MlirOperation op = first_op(l); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op))
     if (has_body(op) && concerns(op))
       (*functions)[n++] = op;
   return n;
 }
 
 static MlirOperation entry_point(struct lower *l) {
-  for (MlirOperation op = first_op(l); !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op))
+  for (MlirOperation op = first_op(l); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op))
     if (mlirxIsA(op, &onnx_entry_point))
       return op;
   return (MlirOperation){NULL};
@@ -152,22 +161,26 @@ static void name_nodes(struct lower *l) {
     MlirStringRef op = mlirIdentifierStr(mlirOperationGetName(l->list[i]->op));
     MlirStringRef node = onnx_node_name(l->list[i]->op);
     size_t skip = op.length > 5 && !memcmp(op.data, "onnx.", 5) ? 5 : 0;
-    names[i] = ir_string_attr(l->ctx, onyx_arena_printf(l->arena, "%.*s\t%.*s", (int)node.length, node.data,
-                                                        (int)(op.length - skip), op.data + skip));
+    names[i] = ir_string_attr(l->ctx,
+                              onyx_arena_printf(l->arena, "%.*s\t%.*s", (int)node.length, node.data,
+                                                (int)(op.length - skip), op.data + skip));
   }
-  mlirOperationSetAttributeByName(l->module, ir_str("onyx.nodes"), mlirArrayAttrGet(l->ctx, l->num_plans, names));
+  mlirOperationSetAttributeByName(l->module, ir_str("onyx.nodes"),
+                                  mlirArrayAttrGet(l->ctx, l->num_plans, names));
   free(names);
 }
 
 static void set_c_interface(struct lower *l, MlirOperation func) {
-  mlirOperationSetDiscardableAttributeByName(func, ir_str("llvm.emit_c_interface"), mlirUnitAttrGet(l->ctx));
+  mlirOperationSetDiscardableAttributeByName(func, ir_str("llvm.emit_c_interface"),
+                                             mlirUnitAttrGet(l->ctx));
 }
 
 static void lower_entry_point(struct lower *l, MlirOperation entry, struct lower_function *init) {
   MlirAttribute func = mlirOperationGetAttributeByName(entry, ir_str("func"));
   MlirOperation old = {NULL};
   struct lower_function *f = NULL;
-  for (MlirOperation op = first_op(l); !mlirOperationIsNull(op) && !f; op = mlirOperationGetNextInBlock(op))
+  for (MlirOperation op = first_op(l); !mlirOperationIsNull(op) && !f;
+       op = mlirOperationGetNextInBlock(op))
     if (has_body(op) && mlirStringRefEqual(symbol_name(op), mlirFlatSymbolRefAttrGetValue(func)))
       f = ptr_map_get(&l->functions, (old = op).ptr);
   if (!f) {
@@ -175,14 +188,16 @@ static void lower_entry_point(struct lower *l, MlirOperation entry, struct lower
     return;
   }
   char *signature = onyx_signature_text(old);
-  MlirType type = mlirTypeAttrGetValue(mlirOperationGetAttributeByName(old, ir_str("function_type")));
+  MlirType type =
+      mlirTypeAttrGetValue(mlirOperationGetAttributeByName(old, ir_str("function_type")));
   struct ir ir = ir_before(entry);
   struct ir_attr attrs[] = {
       {"func", func},
       {"numInputs", ir_i64_attr(l->ctx, mlirFunctionTypeGetNumInputs(type))},
       {"numOutputs", ir_i64_attr(l->ctx, mlirFunctionTypeGetNumResults(type))},
       {"signature", ir_string_attr(l->ctx, signature)},
-      {"init", init ? mlirFlatSymbolRefAttrGet(l->ctx, ir_str(l->init_name)) : mlirAttributeGetNull()}};
+      {"init",
+       init ? mlirFlatSymbolRefAttrGet(l->ctx, ir_str(l->init_name)) : mlirAttributeGetNull()}};
   ir_op(&ir, "krnl.entry_point", 0, NULL, 0, NULL, init ? 5 : 4, attrs, 0, NULL);
   free(signature);
   set_c_interface(l, f->func);
@@ -240,7 +255,8 @@ static MlirLogicalResult run(MlirxPass pass, MlirOperation module, void *state) 
 }
 
 static const char *const anchors[] = {"builtin.module", NULL};
-static const char *const dialects[] = {"affine", "arith", "complex", "func", "krnl", "math", "memref", "scf", NULL};
+static const char *const dialects[] = {"affine", "arith",  "complex", "func", "krnl",
+                                       "math",   "memref", "scf",     NULL};
 static const MlirxOption options[] = {
     {"weights-root", MLIRX_OPT_STRING, NULL, "folder of the files that #onnx.file names"},
     {NULL, MLIRX_OPT_BOOL, NULL, NULL}};

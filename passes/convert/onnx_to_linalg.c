@@ -1,12 +1,13 @@
 //===- onnx_to_linalg.c - The pass convert-onnx-to-linalg ----------------------------===//
 //
-// The same comprehensions as convert-onnx-to-krnl, on tensors: a stage becomes one linalg.generic, or with
-// accumulators three: their initial values, the reduction, and what the writes make of the results. A read
-// at affine indices that are in bounds is an operand with its indexing map; any other is a tensor.extract.
+// The same comprehensions as convert-onnx-to-krnl, on tensors: a stage becomes one linalg.generic,
+// or with accumulators three: their initial values, the reduction, and what the writes make of the
+// results. A read at affine indices that are in bounds is an operand with its indexing map; any
+// other is a tensor.extract.
 //
-// linalg writes each element of a result once, at the place of the parallel loops: stages that scatter, or
-// whose loops run in order, are refused. Checks (EXPR_CHECK) need a status, which tensors do not have:
-// they are left out, and values are clamped all the same.
+// linalg writes each element of a result once, at the place of the parallel loops: stages that
+// scatter, or whose loops run in order, are refused. Checks (EXPR_CHECK) need a status, which
+// tensors do not have: they are left out, and values are clamped all the same.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/convert/convert.h"
@@ -44,7 +45,8 @@ static MlirType signless(struct lower *l, MlirType tensor) {
   intptr_t rank = mlirShapedTypeGetRank(memref);
   for (intptr_t i = 0; i < rank; ++i)
     shape[i] = mlirShapedTypeGetDimSize(memref, i);
-  return mlirRankedTensorTypeGet(rank, shape, mlirShapedTypeGetElementType(memref), mlirAttributeGetNull());
+  return mlirRankedTensorTypeGet(rank, shape, mlirShapedTypeGetElementType(memref),
+                                 mlirAttributeGetNull());
 }
 
 static MlirValue tensor_dim(struct ir *ir, MlirValue tensor, int64_t axis) {
@@ -55,7 +57,8 @@ static MlirValue tensor_dim(struct ir *ir, MlirValue tensor, int64_t axis) {
   return ir_result(ir_op(ir, "tensor.dim", 2, operands, 1, &index, 0, NULL, 0, NULL), 0);
 }
 
-static MlirValue tensor_extract(struct ir *ir, MlirValue tensor, intptr_t n, const MlirValue *index) {
+static MlirValue tensor_extract(struct ir *ir, MlirValue tensor, intptr_t n,
+                                const MlirValue *index) {
   MlirValue operands[ONYX_MAX_RANK + 1] = {tensor};
   for (intptr_t i = 0; i < n; ++i)
     operands[1 + i] = index[i];
@@ -79,7 +82,8 @@ static MlirValue dim_symbol(struct emit_dims *dims, int64_t symbol) {
   MlirValue index = ir_index(dims->ir, s.index);
   onyx_elem elem = onnx_elem_from_mlir(mlirShapedTypeGetElementType(mlirValueGetType(s.value)));
   intptr_t rank = mlirShapedTypeGetRank(mlirValueGetType(tensor));
-  return emit_cast(dims->ir, tensor_extract(dims->ir, tensor, rank, &index), (int)elem, ONYX_INDEX, false);
+  return emit_cast(dims->ir, tensor_extract(dims->ir, tensor, rank, &index), (int)elem, ONYX_INDEX,
+                   false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,7 +113,8 @@ static void add_operand(struct generic *x, MlirValue v, MlirAffineMap map) {
   x->maps[x->num_operands++] = map;
 }
 
-// Map of a read whose indices are affine in the loops and in bounds by construction; null otherwise.
+// Map of a read whose indices are affine in the loops and in bounds by construction; null
+// otherwise.
 static MlirAffineMap read_map(struct generic *x, struct emit *e, const expr *r) {
   MlirAffineExpr results[ONYX_MAX_RANK];
   MlirAffineMap none = {NULL};
@@ -156,7 +161,8 @@ static MlirValue generic_whole_read(struct emit *e, const expr *r) {
   return (MlirValue){NULL};
 }
 
-static MlirValue generic_read(struct emit *e, struct ir *at, const expr *r, const MlirValue *index) {
+static MlirValue generic_read(struct emit *e, struct ir *at, const expr *r,
+                              const MlirValue *index) {
   struct generic *x = e->user;
   return tensor_extract(at, x->buffers[r->i], r->num_args, index);
 }
@@ -185,7 +191,8 @@ static MlirAttribute iterator(MlirContext ctx, bool reduction) {
                                                      : "#linalg.iterator_type<parallel>"));
 }
 
-// Makes the op with its last `num_outs` operands as outputs; `body` is its block, still without terminator.
+// Makes the op with its last `num_outs` operands as outputs; `body` is its block, still without
+// terminator.
 static MlirOperation make_generic(struct generic *x, int num_outs, struct ir *body) {
   struct ir *ir = &x->g->ir;
   MlirContext ctx = ir->ctx;
@@ -207,14 +214,21 @@ static MlirOperation make_generic(struct generic *x, int num_outs, struct ir *bo
   struct ir_attr attrs[] = {{"indexing_maps", mlirArrayAttrGet(ctx, x->num_operands, maps)},
                             {"iterator_types", mlirArrayAttrGet(ctx, x->num_loops, iterators)},
                             {"operandSegmentSizes", mlirDenseI32ArrayGet(ctx, 2, segments)}};
-  MlirOperation op = ir_op(ir, "linalg.generic", x->num_operands, x->operands, num_outs, types, 3, attrs, 1, &region);
+  MlirOperation op = ir_op(ir, "linalg.generic", x->num_operands, x->operands, num_outs, types, 3,
+                           attrs, 1, &region);
   *body = ir_at_end(block, ir->loc);
   return op;
 }
 
 static void begin(struct generic *x, struct emit *e) {
-  *e = (struct emit){.dims = &x->g->dims, .ctx = x->g->l->ctx, .loops_outside = x->num_loops > 0, .node = -1,
-                     .read = generic_read, .extent = generic_extent, .whole_read = generic_whole_read, .user = x};
+  *e = (struct emit){.dims = &x->g->dims,
+                     .ctx = x->g->l->ctx,
+                     .loops_outside = x->num_loops > 0,
+                     .node = -1,
+                     .read = generic_read,
+                     .extent = generic_extent,
+                     .whole_read = generic_whole_read,
+                     .user = x};
   emit_begin(e, x->plan->c, x->stage);
   e->at[0] = e->at[1] = e->at[2] = x->g->ir;
 }
@@ -226,7 +240,8 @@ static void enter_body(struct generic *x, struct emit *e, MlirOperation op, stru
   MlirType index = ir_index_type(&body);
   for (int i = 0; i < x->num_loops; ++i) {
     struct ir_attr attr = {"dim", ir_i64_attr(body.ctx, i)};
-    e->loop_values[i] = ir_result(ir_op(&body, "linalg.index", 0, NULL, 1, &index, 1, &attr, 0, NULL), 0);
+    e->loop_values[i] =
+        ir_result(ir_op(&body, "linalg.index", 0, NULL, 1, &index, 1, &attr, 0, NULL), 0);
   }
   e->at[1] = e->at[2] = body;
 }
@@ -408,7 +423,8 @@ static bool make_writes(struct generic *x, const MlirValue *accs) {
   return ok;
 }
 
-static bool convert_stage(struct linalg *g, struct op_plan *p, const comp_stage *s, MlirValue *buffers) {
+static bool convert_stage(struct linalg *g, struct op_plan *p, const comp_stage *s,
+                          MlirValue *buffers) {
   struct generic x = {.g = g, .plan = p, .stage = s, .buffers = buffers, .num_loops = s->num_loops};
   if (s->num_loops > MAX_LOOPS || s->num_accs > MAX_ACCS || s->num_writes > MAX_ACCS)
     return refuse(&x, "too many loops, accumulators or writes");
@@ -434,7 +450,9 @@ static bool convert_stage(struct linalg *g, struct op_plan *p, const comp_stage 
 // Ops
 //===----------------------------------------------------------------------===//
 
-static void define(struct linalg *g, MlirValue old, MlirValue made) { ptr_map_set(&g->values, old.ptr, (void *)made.ptr); }
+static void define(struct linalg *g, MlirValue old, MlirValue made) {
+  ptr_map_set(&g->values, old.ptr, (void *)made.ptr);
+}
 
 static bool convert_alias(struct linalg *g, struct op_plan *p) {
   MlirValue of = tensor_of(g, mlirOperationGetOperand(p->op, p->c->alias_of));
@@ -447,9 +465,10 @@ static bool convert_alias(struct linalg *g, struct op_plan *p) {
       return lower_error(g->l, p->op, "the size of axis %d depends on data", i), false;
   }
   int64_t rank = t->rank;
-  MlirType shape_type = mlirRankedTensorTypeGet(1, &rank, ir_index_type(&g->ir), mlirAttributeGetNull());
-  MlirValue shape =
-      ir_result(ir_op(&g->ir, "tensor.from_elements", rank, sizes, 1, &shape_type, 0, NULL, 0, NULL), 0);
+  MlirType shape_type =
+      mlirRankedTensorTypeGet(1, &rank, ir_index_type(&g->ir), mlirAttributeGetNull());
+  MlirValue shape = ir_result(
+      ir_op(&g->ir, "tensor.from_elements", rank, sizes, 1, &shape_type, 0, NULL, 0, NULL), 0);
   MlirValue operands[] = {of, shape};
   define(g, mlirOperationGetResult(p->op, 0),
          ir_result(ir_op(&g->ir, "tensor.reshape", 2, operands, 1, &type, 0, NULL, 0, NULL), 0));
@@ -461,7 +480,9 @@ static bool convert_comprehension(struct linalg *g, struct op_plan *p) {
   if (c->alias_of >= 0)
     return convert_alias(g, p);
   if (c->num_late)
-    return lower_error(g->l, p->op, "the size of its result depends on data: convert-onnx-to-krnl lowers it"), false;
+    return lower_error(g->l, p->op,
+                       "the size of its result depends on data: convert-onnx-to-krnl lowers it"),
+           false;
   MlirValue *buffers = lower_alloc(g->l, sizeof(MlirValue) * (size_t)(c->num_buffers + 1));
   for (int i = 0; i < c->num_operands; ++i)
     if (view_has(p->view, i))
@@ -485,7 +506,8 @@ static bool convert_constant(struct linalg *g, MlirOperation op) {
   int64_t shape[ONYX_MAX_RANK];
   for (int i = 0; i < operand.type.rank; ++i)
     shape[i] = mlirShapedTypeGetDimSize(type, i);
-  MlirAttribute dense = emit_dense(g->l->ctx, operand.type.elem, operand.type.rank, shape, operand.data);
+  MlirAttribute dense =
+      emit_dense(g->l->ctx, operand.type.elem, operand.type.rank, shape, operand.data);
   define(g, mlirOperationGetResult(op, 0), ir_constant(&g->ir, dense, type));
   return true;
 }
@@ -504,7 +526,8 @@ static MlirValue cast_to(struct ir *ir, MlirValue v, MlirType type) {
   return mlirTypeEqual(mlirValueGetType(v), type) ? v : ir_cast(ir, "tensor.cast", v, type);
 }
 
-static void convert_body(struct linalg *g, MlirOperation func, MlirOperation made, intptr_t num_out, const MlirType *out) {
+static void convert_body(struct linalg *g, MlirOperation func, MlirOperation made, intptr_t num_out,
+                         const MlirType *out) {
   MlirBlock old = mlirRegionGetFirstBlock(mlirOperationGetRegion(func, 0));
   MlirBlock entry = mlirRegionGetFirstBlock(mlirOperationGetRegion(made, 0));
   g->ir = ir_at_end(entry, mlirOperationGetLocation(func));
@@ -531,8 +554,10 @@ static void convert_body(struct linalg *g, MlirOperation func, MlirOperation mad
 static void convert_function(struct lower *l, MlirOperation func) {
   struct linalg g = {.l = l};
   emit_dims_init(&g.dims, &g.ir, dim_symbol, &g);
-  MlirType type = mlirTypeAttrGetValue(mlirOperationGetAttributeByName(func, ir_str("function_type")));
-  intptr_t num_in = mlirFunctionTypeGetNumInputs(type), num_out = mlirFunctionTypeGetNumResults(type);
+  MlirType type =
+      mlirTypeAttrGetValue(mlirOperationGetAttributeByName(func, ir_str("function_type")));
+  intptr_t num_in = mlirFunctionTypeGetNumInputs(type),
+           num_out = mlirFunctionTypeGetNumResults(type);
   MlirType *in = lower_alloc(l, sizeof(MlirType) * (size_t)(num_in + 1));
   MlirType *out = lower_alloc(l, sizeof(MlirType) * (size_t)(num_out + 1));
   MlirLocation *locs = lower_alloc(l, sizeof(MlirLocation) * (size_t)(num_in + 1));
@@ -545,7 +570,8 @@ static void convert_function(struct lower *l, MlirOperation func) {
     out[i] = signless(l, mlirFunctionTypeGetResult(type, i));
   MlirRegion region = mlirRegionCreate();
   mlirRegionAppendOwnedBlock(region, mlirBlockCreate(num_in, in, locs));
-  MlirAttribute function_type = mlirTypeAttrGet(mlirFunctionTypeGet(l->ctx, num_in, in, num_out, out));
+  MlirAttribute function_type =
+      mlirTypeAttrGet(mlirFunctionTypeGet(l->ctx, num_in, in, num_out, out));
   static const char *const kept[] = {"sym_name", "arg_attrs", "res_attrs", "sym_visibility"};
   struct ir_attr attrs[5] = {{"function_type", function_type}};
   intptr_t n = 1;
@@ -571,7 +597,8 @@ static bool concerns(MlirOperation op) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
   if (mlirBlockIsNull(block))
     return false;
-  for (MlirOperation o = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(o); o = mlirOperationGetNextInBlock(o))
+  for (MlirOperation o = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(o);
+       o = mlirOperationGetNextInBlock(o))
     if (onnx_is_onnx(o))
       return true;
   return false;
@@ -606,7 +633,8 @@ static MlirLogicalResult run(MlirxPass pass, MlirOperation module, void *state) 
 }
 
 static const char *const anchors[] = {"builtin.module", NULL};
-static const char *const dialects[] = {"affine", "arith", "complex", "func", "linalg", "math", "scf", "tensor", NULL};
+static const char *const dialects[] = {"affine", "arith", "complex", "func", "linalg",
+                                       "math",   "scf",   "tensor",  NULL};
 static const MlirxOption options[] = {
     {"weights-root", MLIRX_OPT_STRING, NULL, "folder of the files that #onnx.file names"},
     {NULL, MLIRX_OPT_BOOL, NULL, NULL}};
