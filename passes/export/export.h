@@ -9,8 +9,8 @@ extern const MlirxPassDescriptor export_onnx_pass;
 
 // --- versions.c: which opset expresses a module
 
-// Oldest opset of ai.onnx that is written: from there on an older row of an operator means what the newest
-// one does wherever it can say it, but for the exceptions that versions.c lists.
+// Oldest opset of ai.onnx that is written: from there on an older row of an operator means what the
+// newest one does wherever it can say it, but for the exceptions that versions.c lists.
 #define EXPORT_OLDEST_OPSET 13
 
 // Oldest opset of the op's domain whose version of the operator says what this op says.

@@ -1,5 +1,5 @@
-// export-onnx: a module as a .onnx file. Weights that live in files are copied from their mapping to the new
-// file when it is written, never into memory of ours.
+// export-onnx: a module as a .onnx file. Weights that live in files are copied from their mapping
+// to the new file when it is written, never into memory of ours.
 #include "dialects/onnx/weights.h"
 #include "passes/export/graph.h"
 
@@ -10,12 +10,24 @@
 
 enum { OPT_PATH, OPT_OPSET, OPT_EXTERNAL, OPT_ROOT };
 
-enum { MODEL_IR = 1, MODEL_PRODUCER = 2, MODEL_PRODUCER_VERSION = 3, MODEL_DOMAIN = 4, MODEL_VERSION = 5,
-       MODEL_GRAPH = 7, MODEL_OPSET = 8, MODEL_METADATA = 14, OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
+enum {
+  MODEL_IR = 1,
+  MODEL_PRODUCER = 2,
+  MODEL_PRODUCER_VERSION = 3,
+  MODEL_DOMAIN = 4,
+  MODEL_VERSION = 5,
+  MODEL_GRAPH = 7,
+  MODEL_OPSET = 8,
+  MODEL_METADATA = 14,
+  OPSET_DOMAIN = 1,
+  OPSET_VERSION = 2
+};
 
 static const uint64_t most_bytes = (1ull << 31) - 1; // of a protobuf message
 
-static MlirStringRef str(const char *text) { return mlirStringRefCreateFromCString(text); }
+static MlirStringRef str(const char *text) {
+  return mlirStringRefCreateFromCString(text);
+}
 
 // --- opsets
 
@@ -41,7 +53,9 @@ static MlirStringRef domain_name(MlirOperation op) {
   return mlirAttributeIsNull(a) || !mlirAttributeIsAString(a) ? str("") : mlirStringAttrGetValue(a);
 }
 
-int export_opset(struct exporter *e, MlirOperation op) { return domain_of(e, domain_name(op))->opset; }
+int export_opset(struct exporter *e, MlirOperation op) {
+  return domain_of(e, domain_name(op))->opset;
+}
 
 static MlirWalkResult note_version(MlirOperation op, void *user) {
   struct exporter *e = user;
@@ -68,8 +82,8 @@ static bool choose_opsets(struct exporter *e, MlirOperation function, int64_t as
     return false;
   }
   if (asked < main->opset) {
-    export_fail(e, main->needs, "needs opset %d as it is used; opset %lld was asked for", main->opset,
-                (long long)asked);
+    export_fail(e, main->needs, "needs opset %d as it is used; opset %lld was asked for",
+                main->opset, (long long)asked);
     return false;
   }
   main->opset = (int)asked;
@@ -104,7 +118,8 @@ static void put_metadata(struct exporter *e, struct wire *model, MlirOperation m
     for (int k = 0; k < 2 && mlirAttributeIsADictionary(entry); k++) {
       MlirAttribute text = mlirDictionaryAttrGetElementByName(entry, str(names[k]));
       if (!mlirAttributeIsNull(text) && mlirAttributeIsAString(text))
-        wire_bytes(&pair, 1 + k, mlirStringAttrGetValue(text).data, mlirStringAttrGetValue(text).length);
+        wire_bytes(&pair, 1 + k, mlirStringAttrGetValue(text).data,
+                   mlirStringAttrGetValue(text).length);
     }
     wire_message(model, MODEL_METADATA, &pair);
   }
@@ -140,8 +155,8 @@ static FILE *open_beside(struct exporter *e, const char *path, char **temporary)
   return fopen(*temporary, "wb");
 }
 
-static bool finish(struct exporter *e, MlirOperation module, FILE *f, bool ok, const char *temporary,
-                   const char *path) {
+static bool finish(struct exporter *e, MlirOperation module, FILE *f, bool ok,
+                   const char *temporary, const char *path) {
   ok &= fflush(f) == 0;
   ok &= fclose(f) == 0;
   if (ok && rename(temporary, path) == 0)
@@ -153,13 +168,13 @@ static bool finish(struct exporter *e, MlirOperation module, FILE *f, bool ok, c
 
 static char *beside(struct exporter *e, const char *path, MlirStringRef name) {
   const char *slash = strrchr(path, '/');
-  return onyx_arena_printf(e->arena, "%.*s%.*s", slash ? (int)(slash - path + 1) : 0, path, (int)name.length,
-                           name.data);
+  return onyx_arena_printf(e->arena, "%.*s%.*s", slash ? (int)(slash - path + 1) : 0, path,
+                           (int)name.length, name.data);
 }
 
 // Writes the model with its weights inside, or beside it in the file `external`.
-static void write_model(struct exporter *e, MlirOperation module, MlirOperation function, const char *path,
-                        MlirStringRef external) {
+static void write_model(struct exporter *e, MlirOperation module, MlirOperation function,
+                        const char *path, MlirStringRef external) {
   char *temporary, *data_temporary = NULL, *data_path = NULL;
   if (external.length) {
     data_path = beside(e, path, external);
@@ -171,8 +186,10 @@ static void write_model(struct exporter *e, MlirOperation module, MlirOperation 
   }
   struct wire model = export_model(e, module, function);
   if (!e->failed && model.size > most_bytes)
-    export_fail(e, module, "the model takes %llu bytes, more than a protobuf message may: use external-data=FILE",
-                (unsigned long long)model.size);
+    export_fail(
+        e, module,
+        "the model takes %llu bytes, more than a protobuf message may: use external-data=FILE",
+        (unsigned long long)model.size);
   FILE *f = e->failed ? NULL : open_beside(e, path, &temporary);
   if (!e->failed && !f)
     export_fail(e, module, "cannot write %s: %s", path, strerror(errno));
@@ -193,20 +210,22 @@ static void write_model(struct exporter *e, MlirOperation module, MlirOperation 
 
 // --- the pass
 
-
 // The function that the entry point names, else the only one.
 static MlirOperation find_function(MlirOperation module) {
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
   MlirOperation found = {NULL};
   MlirAttribute entry = {NULL};
-  for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op))
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op))
     if (mlirxIsA(op, &onnx_entry_point))
       entry = mlirOperationGetAttributeByName(op, str("func"));
   int count = 0;
-  for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op)) {
     if (!mlirStringRefEqual(mlirIdentifierStr(mlirOperationGetName(op)), str("func.func")))
       continue;
-    MlirStringRef name = mlirStringAttrGetValue(mlirOperationGetAttributeByName(op, str("sym_name")));
+    MlirStringRef name =
+        mlirStringAttrGetValue(mlirOperationGetAttributeByName(op, str("sym_name")));
     bool named = !mlirAttributeIsNull(entry) && mlirAttributeIsAFlatSymbolRef(entry) &&
                  mlirStringRefEqual(mlirFlatSymbolRefAttrGetValue(entry), name);
     if (named || mlirAttributeIsNull(entry)) {
@@ -214,18 +233,21 @@ static MlirOperation find_function(MlirOperation module) {
       count++;
     }
   }
-  return count == 1 && !mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(found, 0))) ? found
-                                                                                                  : (MlirOperation){NULL};
+  return count == 1 && !mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(found, 0)))
+             ? found
+             : (MlirOperation){NULL};
 }
 
 static MlirLogicalResult run(MlirxPass pass, MlirOperation module, void *state) {
   (void)state;
-  MlirStringRef path = mlirxPassGetString(pass, OPT_PATH), root = mlirxPassGetString(pass, OPT_ROOT);
+  MlirStringRef path = mlirxPassGetString(pass, OPT_PATH),
+                root = mlirxPassGetString(pass, OPT_ROOT);
   if (!path.length)
     return mlirxEmitError(module, "export-onnx: the option path=FILE is missing");
   MlirOperation function = find_function(module);
   if (mlirOperationIsNull(function))
-    return mlirxEmitError(module, "export-onnx: expected an onnx.EntryPoint or one function with a body");
+    return mlirxEmitError(module,
+                          "export-onnx: expected an onnx.EntryPoint or one function with a body");
   struct exporter e = {.ctx = mlirOperationGetContext(module),
                        .arena = onyx_arena_create(),
                        .views = view_scope_create(module, VIEW_INFER, root),
@@ -246,10 +268,13 @@ static MlirLogicalResult run(MlirxPass pass, MlirOperation module, void *state) 
 
 static const MlirxOption options[] = {
     [OPT_PATH] = {"path", MLIRX_OPT_STRING, NULL, "the .onnx file to write"},
-    [OPT_OPSET] = {"opset", MLIRX_OPT_INT, "0", "opset of ai.onnx; 0: the lowest that expresses every op"},
-    [OPT_EXTERNAL] = {"external-data", MLIRX_OPT_STRING, NULL,
-                      "file beside the model for weights of 1024 bytes and more; empty: they go inside"},
-    [OPT_ROOT] = {"weights-root", MLIRX_OPT_STRING, NULL, "folder that #onnx.file names are relative to"},
+    [OPT_OPSET] = {"opset", MLIRX_OPT_INT, "0",
+                   "opset of ai.onnx; 0: the lowest that expresses every op"},
+    [OPT_EXTERNAL] =
+        {"external-data", MLIRX_OPT_STRING, NULL,
+         "file beside the model for weights of 1024 bytes and more; empty: they go inside"},
+    [OPT_ROOT] = {"weights-root", MLIRX_OPT_STRING, NULL,
+                  "folder that #onnx.file names are relative to"},
     {NULL, MLIRX_OPT_BOOL, NULL, NULL},
 };
 

@@ -6,13 +6,35 @@
 #include <string.h>
 
 enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
-enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_OP = 4, NODE_ATTRIBUTE = 5, NODE_DOMAIN = 7 };
+enum {
+  NODE_INPUT = 1,
+  NODE_OUTPUT = 2,
+  NODE_NAME = 3,
+  NODE_OP = 4,
+  NODE_ATTRIBUTE = 5,
+  NODE_DOMAIN = 7
+};
 enum { VALUE_NAME = 1, VALUE_TYPE = 2 };
-enum { ATTR_NAME = 1, ATTR_F = 2, ATTR_I = 3, ATTR_S = 4, ATTR_T = 5, ATTR_G = 6, ATTR_FLOATS = 7, ATTR_INTS = 8,
-       ATTR_STRINGS = 9, ATTR_TP = 14, ATTR_TYPE = 20 };
+enum {
+  ATTR_NAME = 1,
+  ATTR_F = 2,
+  ATTR_I = 3,
+  ATTR_S = 4,
+  ATTR_T = 5,
+  ATTR_G = 6,
+  ATTR_FLOATS = 7,
+  ATTR_INTS = 8,
+  ATTR_STRINGS = 9,
+  ATTR_TP = 14,
+  ATTR_TYPE = 20
+};
 
-static MlirStringRef str(const char *text) { return mlirStringRefCreateFromCString(text); }
-static bool is(MlirStringRef s, const char *text) { return s.length == strlen(text) && !memcmp(s.data, text, s.length); }
+static MlirStringRef str(const char *text) {
+  return mlirStringRefCreateFromCString(text);
+}
+static bool is(MlirStringRef s, const char *text) {
+  return s.length == strlen(text) && !memcmp(s.data, text, s.length);
+}
 
 void export_fail(struct exporter *e, MlirOperation op, const char *fmt, ...) {
   char text[512];
@@ -37,7 +59,8 @@ static bool claim(ptr_map *taken, MlirAttribute name) {
 static MlirAttribute unique(struct exporter *e, ptr_map *taken, MlirStringRef base) {
   MlirAttribute name = mlirStringAttrGet(e->ctx, base);
   while (!claim(taken, name)) {
-    const char *text = onyx_arena_printf(e->arena, "%.*s_%lld", (int)base.length, base.data, (long long)e->next++);
+    const char *text =
+        onyx_arena_printf(e->arena, "%.*s_%lld", (int)base.length, base.data, (long long)e->next++);
     name = mlirStringAttrGet(e->ctx, str(text));
   }
   return name;
@@ -71,7 +94,8 @@ static void name_results(struct exporter *e, MlirOperation op) {
 
 // --- attributes
 
-static void put_list(struct exporter *e, MlirOperation op, struct wire *a, MlirAttribute list, onyx_attr_kind kind) {
+static void put_list(struct exporter *e, MlirOperation op, struct wire *a, MlirAttribute list,
+                     onyx_attr_kind kind) {
   for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(list); i++) {
     MlirAttribute x = mlirArrayAttrGetElement(list, i);
     if (kind == ONYX_ATTR_FLOATS && mlirAttributeIsAFloat(x))
@@ -79,10 +103,11 @@ static void put_list(struct exporter *e, MlirOperation op, struct wire *a, MlirA
     else if (kind == ONYX_ATTR_STRINGS && mlirAttributeIsAString(x))
       wire_bytes(a, ATTR_STRINGS, mlirStringAttrGetValue(x).data, mlirStringAttrGetValue(x).length);
     else if (kind == ONYX_ATTR_INTS && mlirAttributeIsAInteger(x))
-      wire_int(a, ATTR_INTS, mlirTypeIsAInteger(mlirAttributeGetType(x)) &&
-                                     mlirIntegerTypeIsSigned(mlirAttributeGetType(x))
-                                 ? mlirIntegerAttrGetValueSInt(x)
-                                 : mlirIntegerAttrGetValueInt(x));
+      wire_int(a, ATTR_INTS,
+               mlirTypeIsAInteger(mlirAttributeGetType(x)) &&
+                       mlirIntegerTypeIsSigned(mlirAttributeGetType(x))
+                   ? mlirIntegerAttrGetValueSInt(x)
+                   : mlirIntegerAttrGetValueInt(x));
     else
       export_fail(e, op, "an attribute's list mixes kinds");
   }
@@ -99,7 +124,8 @@ static onyx_attr_kind kind_of(MlirAttribute a) {
   if (mlirAttributeIsAType(a))
     return mlirTypeIsATensor(mlirTypeAttrGetValue(a)) ? ONYX_ATTR_TYPE_PROTO : ONYX_ATTR_INT;
   if (mlirAttributeIsAArray(a)) {
-    MlirAttribute x = mlirArrayAttrGetNumElements(a) ? mlirArrayAttrGetElement(a, 0) : (MlirAttribute){NULL};
+    MlirAttribute x =
+        mlirArrayAttrGetNumElements(a) ? mlirArrayAttrGetElement(a, 0) : (MlirAttribute){NULL};
     if (mlirAttributeIsNull(x) || mlirAttributeIsAInteger(x))
       return ONYX_ATTR_INTS;
     return mlirAttributeIsAFloat(x) ? ONYX_ATTR_FLOATS : ONYX_ATTR_STRINGS;
@@ -114,11 +140,12 @@ static void put_int(struct wire *a, MlirAttribute value) {
   }
   MlirType type = mlirAttributeGetType(value);
   bool is_signed = mlirTypeIsAInteger(type) && mlirIntegerTypeIsSigned(type);
-  wire_int(a, ATTR_I, is_signed ? mlirIntegerAttrGetValueSInt(value) : mlirIntegerAttrGetValueInt(value));
+  wire_int(a, ATTR_I,
+           is_signed ? mlirIntegerAttrGetValueSInt(value) : mlirIntegerAttrGetValueInt(value));
 }
 
-static void put_attribute(struct exporter *e, MlirOperation op, struct wire *node, MlirStringRef name,
-                          MlirAttribute value, onyx_attr_kind kind) {
+static void put_attribute(struct exporter *e, MlirOperation op, struct wire *node,
+                          MlirStringRef name, MlirAttribute value, onyx_attr_kind kind) {
   struct wire a = wire_begin(e->arena), inner;
   wire_bytes(&a, ATTR_NAME, name.data, name.length);
   wire_int(&a, ATTR_TYPE, kind);
@@ -130,7 +157,8 @@ static void put_attribute(struct exporter *e, MlirOperation op, struct wire *nod
     wire_float(&a, ATTR_F, (float)mlirFloatAttrGetValueDouble(value));
     break;
   case ONYX_ATTR_STRING:
-    wire_bytes(&a, ATTR_S, mlirStringAttrGetValue(value).data, mlirStringAttrGetValue(value).length);
+    wire_bytes(&a, ATTR_S, mlirStringAttrGetValue(value).data,
+               mlirStringAttrGetValue(value).length);
     break;
   case ONYX_ATTR_TENSOR:
     inner = export_tensor(e, op, value, str(""));
@@ -152,7 +180,8 @@ static void put_attribute(struct exporter *e, MlirOperation op, struct wire *nod
 }
 
 static bool is_helper_attribute(MlirStringRef name, bool custom) {
-  if (is(name, "onnx_node_name") || memchr(name.data, '.', name.length)) // another dialect's, a decision
+  if (is(name, "onnx_node_name") ||
+      memchr(name.data, '.', name.length)) // another dialect's, a decision
     return true;
   return custom && (is(name, "domain_name") || is(name, "function_name"));
 }
@@ -173,7 +202,8 @@ static void put_attributes(struct exporter *e, MlirOperation op, struct wire *no
   }
 }
 
-static void put_graph(struct exporter *e, MlirOperation op, struct wire *node, const char *name, intptr_t region) {
+static void put_graph(struct exporter *e, MlirOperation op, struct wire *node, const char *name,
+                      intptr_t region) {
   struct wire a = wire_begin(e->arena);
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, region));
   wire_text(&a, ATTR_NAME, name);
@@ -187,7 +217,8 @@ static void put_graph(struct exporter *e, MlirOperation op, struct wire *node, c
   wire_message(node, NODE_ATTRIBUTE, &a);
 }
 
-// Region r of If is then_branch, else_branch; of others the graph attributes in the order of their names.
+// Region r of If is then_branch, else_branch; of others the graph attributes in the order of their
+// names.
 static void put_graphs(struct exporter *e, MlirOperation op, struct wire *node) {
   intptr_t n = mlirOperationGetNumRegions(op), r = 0;
   const onyx_schema *row = onnx_schema_of(op);
@@ -241,8 +272,8 @@ static void put_node(struct exporter *e, MlirOperation op, struct wire *graph) {
   name_results(e, op);
   MlirAttribute axes = mlirAttributeGetNull();
   const onyx_schema *row = newest ? export_row(op, export_opset(e, op)) : NULL;
-  bool moves_axes = row && onyx_schema_attr_find(row, "axes") && !onyx_schema_attr_find(newest, "axes") &&
-                    export_axes_attribute(op, &axes);
+  bool moves_axes = row && onyx_schema_attr_find(row, "axes") &&
+                    !onyx_schema_attr_find(newest, "axes") && export_axes_attribute(op, &axes);
   put_operands(e, op, &node, moves_axes ? 1 : mlirOperationGetNumOperands(op));
   put_results(e, op, &node);
   MlirStringRef name = onnx_node_name(op);
@@ -288,24 +319,28 @@ static void put_identity(struct exporter *e, struct wire *graph, MlirValue from,
 
 // --- graphs
 
-static MlirStringRef argument_attr(MlirOperation function, const char *list, intptr_t i, const char *name) {
-  MlirAttribute all = mlirOperationIsNull(function) ? (MlirAttribute){NULL}
-                                                    : mlirOperationGetAttributeByName(function, str(list));
-  if (mlirAttributeIsNull(all) || !mlirAttributeIsAArray(all) || i >= mlirArrayAttrGetNumElements(all))
+static MlirStringRef argument_attr(MlirOperation function, const char *list, intptr_t i,
+                                   const char *name) {
+  MlirAttribute all = mlirOperationIsNull(function)
+                          ? (MlirAttribute){NULL}
+                          : mlirOperationGetAttributeByName(function, str(list));
+  if (mlirAttributeIsNull(all) || !mlirAttributeIsAArray(all) ||
+      i >= mlirArrayAttrGetNumElements(all))
     return str("");
   MlirAttribute a = mlirDictionaryAttrGetElementByName(mlirArrayAttrGetElement(all, i), str(name));
   return mlirAttributeIsNull(a) || !mlirAttributeIsAString(a) ? str("") : mlirStringAttrGetValue(a);
 }
 
-static void put_value_info(struct exporter *e, struct wire *graph, int field, MlirStringRef name, MlirType type,
-                           MlirStringRef dim_params) {
+static void put_value_info(struct exporter *e, struct wire *graph, int field, MlirStringRef name,
+                           MlirType type, MlirStringRef dim_params) {
   struct wire info = wire_begin(e->arena), t = export_type(e, type, dim_params);
   wire_bytes(&info, VALUE_NAME, name.data, name.length);
   wire_message(&info, VALUE_TYPE, &t);
   wire_message(graph, field, &info);
 }
 
-static void put_inputs(struct exporter *e, MlirBlock block, MlirOperation function, struct wire *graph) {
+static void put_inputs(struct exporter *e, MlirBlock block, MlirOperation function,
+                       struct wire *graph) {
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); i++) {
     MlirValue v = mlirBlockGetArgument(block, i);
     MlirStringRef name = argument_attr(function, "arg_attrs", i, "onnx.name");
@@ -316,7 +351,8 @@ static void put_inputs(struct exporter *e, MlirBlock block, MlirOperation functi
 }
 
 static bool made_in(MlirValue v, MlirBlock block) {
-  return mlirValueIsAOpResult(v) && mlirBlockEqual(mlirOperationGetBlock(mlirOpResultGetOwner(v)), block);
+  return mlirValueIsAOpResult(v) &&
+         mlirBlockEqual(mlirOperationGetBlock(mlirOpResultGetOwner(v)), block);
 }
 
 // Output names are claimed before any other; a value that has no name yet takes the output's.
@@ -336,8 +372,8 @@ static MlirAttribute *claim_outputs(struct exporter *e, MlirBlock block, MlirOpe
   return names;
 }
 
-static void put_outputs(struct exporter *e, MlirBlock block, MlirOperation function, const MlirAttribute *names,
-                        struct wire *graph) {
+static void put_outputs(struct exporter *e, MlirBlock block, MlirOperation function,
+                        const MlirAttribute *names, struct wire *graph) {
   MlirOperation end = mlirBlockGetTerminator(block);
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); i++) {
     MlirValue v = mlirOperationGetOperand(end, i);
@@ -354,7 +390,8 @@ static bool is_end(MlirOperation op) {
          is(mlirIdentifierStr(mlirOperationGetName(op)), "func.return");
 }
 
-struct wire export_graph(struct exporter *e, MlirBlock block, MlirOperation function, const char *name) {
+struct wire export_graph(struct exporter *e, MlirBlock block, MlirOperation function,
+                         const char *name) {
   struct wire graph = wire_begin(e->arena);
   put_inputs(e, block, function, &graph);
   MlirAttribute *outputs = claim_outputs(e, block, function);

@@ -32,16 +32,18 @@ struct exporter {
 
 struct export_domain {
   const char *name;
-  int opset; // chosen
+  int opset;           // chosen
   MlirOperation needs; // an op that needs this opset
   struct export_domain *next;
 };
 
 int export_opset(struct exporter *e, MlirOperation op); // of the op's domain
 // GraphProto of a function's body (top) or a region's block.
-struct wire export_graph(struct exporter *e, MlirBlock block, MlirOperation function, const char *name);
+struct wire export_graph(struct exporter *e, MlirBlock block, MlirOperation function,
+                         const char *name);
 // TensorProto of an elements attribute. name may be null.
-struct wire export_tensor(struct exporter *e, MlirOperation op, MlirAttribute value, MlirStringRef name);
+struct wire export_tensor(struct exporter *e, MlirOperation op, MlirAttribute value,
+                          MlirStringRef name);
 // TypeProto. dim_params: text of onnx.dim_params or null data.
 struct wire export_type(struct exporter *e, MlirType type, MlirStringRef dim_params);
 void export_fail(struct exporter *e, MlirOperation op, const char *fmt, ...) MLIRX_PRINTF(3, 4);

@@ -8,8 +8,17 @@
 #include <string.h>
 
 // Field numbers of the wire format.
-enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_STRINGS = 6, TENSOR_NAME = 8, TENSOR_RAW = 9,
-       TENSOR_EXTERNAL = 13, TENSOR_LOCATION = 14, ENTRY_KEY = 1, ENTRY_VALUE = 2 };
+enum {
+  TENSOR_DIMS = 1,
+  TENSOR_TYPE = 2,
+  TENSOR_STRINGS = 6,
+  TENSOR_NAME = 8,
+  TENSOR_RAW = 9,
+  TENSOR_EXTERNAL = 13,
+  TENSOR_LOCATION = 14,
+  ENTRY_KEY = 1,
+  ENTRY_VALUE = 2
+};
 enum { INLINE_BYTES = 1024 }; // smaller payloads stay in the model
 
 static void external_entry(struct wire *t, const char *key, const char *value) {
@@ -60,7 +69,8 @@ static void put_dense(struct exporter *e, MlirOperation op, struct wire *t, cons
   put_payload(e, t, packed, size);
 }
 
-static void put_strings(struct exporter *e, MlirOperation op, struct wire *t, MlirAttribute value, int64_t n) {
+static void put_strings(struct exporter *e, MlirOperation op, struct wire *t, MlirAttribute value,
+                        int64_t n) {
   if (!mlirAttributeIsADenseElements(value)) {
     export_fail(e, op, "a string constant is no dense attribute");
     return;
@@ -73,16 +83,19 @@ static void put_strings(struct exporter *e, MlirOperation op, struct wire *t, Ml
   }
 }
 
-static void put_file(struct exporter *e, MlirOperation op, struct wire *t, const struct onnx_file *file) {
+static void put_file(struct exporter *e, MlirOperation op, struct wire *t,
+                     const struct onnx_file *file) {
   const char *error = NULL;
-  const void *data = weights_range(e->weights, e->arena, file->name, file->offset, file->bytes, &error);
+  const void *data =
+      weights_range(e->weights, e->arena, file->name, file->offset, file->bytes, &error);
   if (data)
     put_payload(e, t, data, (size_t)file->bytes);
   else
     export_fail(e, op, "%s", error);
 }
 
-struct wire export_tensor(struct exporter *e, MlirOperation op, MlirAttribute value, MlirStringRef name) {
+struct wire export_tensor(struct exporter *e, MlirOperation op, MlirAttribute value,
+                          MlirStringRef name) {
   struct wire t = wire_begin(e->arena);
   MlirType type = mlirAttributeGetType(value);
   onyx_elem elem = onnx_elem_from_mlir(mlirShapedTypeGetElementType(type));
@@ -109,13 +122,27 @@ struct wire export_tensor(struct exporter *e, MlirOperation op, MlirAttribute va
 
 // --- TypeProto
 
-enum { TYPE_TENSOR = 1, TYPE_SEQ = 4, TYPE_MAP = 5, TYPE_OPT = 9, INNER_ELEM = 1, INNER_SHAPE = 2,
-       MAP_KEY = 1, MAP_VALUE = 2, SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
+enum {
+  TYPE_TENSOR = 1,
+  TYPE_SEQ = 4,
+  TYPE_MAP = 5,
+  TYPE_OPT = 9,
+  INNER_ELEM = 1,
+  INNER_SHAPE = 2,
+  MAP_KEY = 1,
+  MAP_VALUE = 2,
+  SHAPE_DIM = 1,
+  DIM_VALUE = 1,
+  DIM_PARAM = 2
+};
 
-static int hex(char c) { return c >= '0' && c <= '9' ? c - '0' : (c | 32) - 'a' + 10; }
+static int hex(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : (c | 32) - 'a' + 10;
+}
 
 // The name of axis `axis` in "0:batch,1:seq", decoded (%XX); NULL when there is none.
-static const char *dim_param(struct exporter *e, MlirStringRef params, intptr_t axis, size_t *size) {
+static const char *dim_param(struct exporter *e, MlirStringRef params, intptr_t axis,
+                             size_t *size) {
   for (size_t i = 0; i < params.length;) {
     intptr_t at = 0;
     for (; i < params.length && params.data[i] >= '0' && params.data[i] <= '9'; i++)

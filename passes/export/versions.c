@@ -1,5 +1,6 @@
-// Which version of an operator can say what an op says. Ops are at the newest version; an older row of the
-// schema table serves as long as it has the operands, results, attributes and types that the op uses.
+// Which version of an operator can say what an op says. Ops are at the newest version; an older row
+// of the schema table serves as long as it has the operands, results, attributes and types that the
+// op uses.
 #include "passes/export/export.h"
 
 #include <string.h>
@@ -75,7 +76,8 @@ static bool type_fits(const onyx_schema *row, const onyx_schema_param *p, MlirVa
   return type >= 0 && onyx_type_set_has(&row->constraints[p->constraint].types, type);
 }
 
-static bool values_fit(const onyx_schema *row, MlirOperation op, intptr_t operands, intptr_t results) {
+static bool values_fit(const onyx_schema *row, MlirOperation op, intptr_t operands,
+                       intptr_t results) {
   for (intptr_t i = 0; i < operands; i++) {
     const onyx_schema_param *p = onyx_schema_input(row, (int)i);
     if (!p || !type_fits(row, p, mlirOperationGetOperand(op, i)))
@@ -116,7 +118,8 @@ static bool attrs_fit(const onyx_schema *row, const onyx_schema *newest, MlirOpe
       return false;
   }
   for (int i = 0; i < row->num_attrs; i++)
-    if (row->attrs[i].required && row->attrs[i].kind != ONYX_ATTR_GRAPH && !present(op, row->attrs[i].name))
+    if (row->attrs[i].required && row->attrs[i].kind != ONYX_ATTR_GRAPH &&
+        !present(op, row->attrs[i].name))
       return false;
   return true;
 }
@@ -124,7 +127,8 @@ static bool attrs_fit(const onyx_schema *row, const onyx_schema *newest, MlirOpe
 bool export_axes_attribute(MlirOperation op, MlirAttribute *axes) {
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
   *axes = mlirAttributeGetNull();
-  if (name.length < 11 || memcmp(name.data, "onnx.Reduce", 11) || present(op, "noop_with_empty_axes"))
+  if (name.length < 11 || memcmp(name.data, "onnx.Reduce", 11) ||
+      present(op, "noop_with_empty_axes"))
     return false;
   MlirValue operand = onnx_operand_or_null(op, 1);
   if (mlirValueIsNull(operand))
@@ -153,8 +157,8 @@ static bool row_fits(const onyx_schema *row, const onyx_schema *newest, MlirOper
   intptr_t operands = used_operands(op), results = used_results(op);
   if (row->deprecated && row != newest)
     return false;
-  if (operands > 1 && onyx_schema_attr_find(row, "axes") && !onyx_schema_attr_find(newest, "axes") &&
-      export_axes_attribute(op, &axes))
+  if (operands > 1 && onyx_schema_attr_find(row, "axes") &&
+      !onyx_schema_attr_find(newest, "axes") && export_axes_attribute(op, &axes))
     operands = 1;
   return keeps_meaning(row, op) && counts_fit(operands, row->min_inputs, row->max_inputs) &&
          counts_fit(results, row->min_outputs, row->max_outputs) &&

@@ -4,7 +4,9 @@
 
 enum { CHUNK = 512, VARINT = 0, LENGTH = 2, FIXED32 = 5 };
 
-struct wire wire_begin(onyx_arena *arena) { return (struct wire){.arena = arena}; }
+struct wire wire_begin(onyx_arena *arena) {
+  return (struct wire){.arena = arena};
+}
 
 static void add_piece(struct wire *w, const void *data, size_t size) {
   struct wire_piece *p = ONYX_NEW(w->arena, struct wire_piece);
@@ -62,7 +64,9 @@ void wire_bytes(struct wire *w, int field, const void *data, size_t size) {
   put(w, data, size);
 }
 
-void wire_text(struct wire *w, int field, const char *text) { wire_bytes(w, field, text, strlen(text)); }
+void wire_text(struct wire *w, int field, const char *text) {
+  wire_bytes(w, field, text, strlen(text));
+}
 
 void wire_reference(struct wire *w, int field, const void *data, size_t size) {
   put_key(w, field, LENGTH);

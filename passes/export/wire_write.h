@@ -1,8 +1,8 @@
 //===- wire_write.h - Messages of the protobuf wire format --------------------------===//
 //
-// A message is a list of pieces: bytes made here, and bytes elsewhere (weights in mapped files) that are
-// only pointed at. Putting one message into another moves its pieces; nothing is copied twice and no
-// length is computed twice.
+// A message is a list of pieces: bytes made here, and bytes elsewhere (weights in mapped files)
+// that are only pointed at. Putting one message into another moves its pieces; nothing is copied
+// twice and no length is computed twice.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ONYX_PASSES_EXPORT_WIRE_WRITE_H
@@ -23,8 +23,8 @@ struct wire_piece {
 struct wire {
   onyx_arena *arena;
   struct wire_piece *first, *last;
-  char *chunk; // of the last piece, where it is being filled
-  size_t room; // bytes left there
+  char *chunk;   // of the last piece, where it is being filled
+  size_t room;   // bytes left there
   uint64_t size; // of all pieces
 };
 
@@ -33,7 +33,8 @@ void wire_int(struct wire *w, int field, int64_t value); // varint; also bools a
 void wire_float(struct wire *w, int field, float value);
 void wire_bytes(struct wire *w, int field, const void *data, size_t size); // copied
 void wire_text(struct wire *w, int field, const char *text);
-void wire_reference(struct wire *w, int field, const void *data, size_t size); // must outlive the message
+void wire_reference(struct wire *w, int field, const void *data,
+                    size_t size);                                 // must outlive the message
 void wire_message(struct wire *w, int field, struct wire *inner); // inner is empty afterwards
 bool wire_write(const struct wire *w, FILE *to);
 

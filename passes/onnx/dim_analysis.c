@@ -1,4 +1,5 @@
-// onnx-dim-analysis and remove-same-onnx-dim: which `?` are equal, by the facts of the forward walk.
+// onnx-dim-analysis and remove-same-onnx-dim: which `?` are equal, by the facts of the forward
+// walk.
 #include "dialects/onnx/ptr_map.h"
 #include "passes/onnx/infer.h"
 #include "passes/onnx/passes.h"
@@ -6,7 +7,9 @@
 
 #include <stdint.h>
 
-static MlirStringRef str(const char *text) { return mlirStringRefCreateFromCString(text); }
+static MlirStringRef str(const char *text) {
+  return mlirStringRefCreateFromCString(text);
+}
 
 static MlirNamedAttribute named(MlirContext ctx, const char *name, MlirAttribute value) {
   return mlirNamedAttributeGet(mlirIdentifierGet(ctx, str(name)), value);
@@ -16,8 +19,9 @@ static MlirAttribute si64(MlirContext ctx, int64_t value) {
   return mlirIntegerAttrGet(mlirIntegerTypeSignedGet(ctx, 64), value);
 }
 
-// --- onnx-dim-analysis: an onnx.DimGroup behind each value for each of its `?`. Equal group_id: equal at
-// run time. `relation` is the dim in terms of the function's symbols, where it is more than one of them.
+// --- onnx-dim-analysis: an onnx.DimGroup behind each value for each of its `?`. Equal group_id:
+// equal at run time. `relation` is the dim in terms of the function's symbols, where it is more
+// than one of them.
 
 struct groups {
   view_scope *scope;
@@ -34,7 +38,8 @@ static int64_t group_of(struct groups *g, const dim *d) {
   return id - 1;
 }
 
-static void show_value(struct groups *g, MlirValue v, MlirBlock block, MlirOperation before, MlirLocation loc) {
+static void show_value(struct groups *g, MlirValue v, MlirBlock block, MlirOperation before,
+                       MlirLocation loc) {
   const onnx_operand *fact = mlirTypeIsATensor(mlirValueGetType(v)) ? view_fact(g->scope, v) : NULL;
   if (!fact || fact->type.kind != ONYX_TYPE_TENSOR)
     return;
@@ -48,8 +53,8 @@ static void show_value(struct groups *g, MlirValue v, MlirBlock block, MlirOpera
     intptr_t n = 2;
     if (d->op != DIM_SYM && d->op != DIM_UNKNOWN && !dim_has_unknown(d))
       attrs[n++] = named(ctx, "relation",
-                         mlirStringAttrGet(ctx, str(dim_text(view_scope_arena(g->scope), d, view_symbol_name,
-                                                             g->scope))));
+                         mlirStringAttrGet(ctx, str(dim_text(view_scope_arena(g->scope), d,
+                                                             view_symbol_name, g->scope))));
     MlirOperationState state = mlirOperationStateGet(str("onnx.DimGroup"), loc);
     mlirOperationStateAddOperands(&state, 1, &v);
     mlirOperationStateAddAttributes(&state, n, attrs);
@@ -69,8 +74,8 @@ static void show_block(struct groups *g, MlirBlock block) {
   for (MlirOperation op = first, next; !mlirOperationIsNull(op); op = next) {
     next = mlirOperationGetNextInBlock(op);
     for (intptr_t r = 0; r < mlirOperationGetNumRegions(op); r++)
-      for (MlirBlock b = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r)); !mlirBlockIsNull(b);
-           b = mlirBlockGetNextInRegion(b))
+      for (MlirBlock b = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r));
+           !mlirBlockIsNull(b); b = mlirBlockGetNextInRegion(b))
         show_block(g, b);
     for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++)
       if (!onnx_is(op, "Constant"))
@@ -117,7 +122,8 @@ static MlirLogicalResult join_dim_op(MlirOperation op, void *user) {
     return mlirLogicalResultSuccess();
   }
   MlirValue kept = mlirOperationGetResult(first, 0);
-  if (mlirxProperlyDominates(kept, op) && mlirTypeEqual(mlirValueGetType(kept), mlirValueGetType(v))) {
+  if (mlirxProperlyDominates(kept, op) &&
+      mlirTypeEqual(mlirValueGetType(kept), mlirValueGetType(v))) {
     mlirValueReplaceAllUsesOfWith(v, kept);
     mlirxReportHit(s->pass, "same-dim");
   }
@@ -144,7 +150,8 @@ static MlirLogicalResult run_same(MlirxPass pass, MlirOperation op, void *state)
 }
 
 static const MlirxOption options[] = {
-    {"weights-root", MLIRX_OPT_STRING, NULL, "folder of #onnx.file names (else onnx.weights_root, else the working directory)"},
+    {"weights-root", MLIRX_OPT_STRING, NULL,
+     "folder of #onnx.file names (else onnx.weights_root, else the working directory)"},
     {0}};
 
 const MlirxPassDescriptor onnx_dim_analysis_pass = {

@@ -1,5 +1,5 @@
-// onnx-set-dims fixes symbolic dims of a function's arguments; onnx-make-dynamic does the reverse, for tests.
-// Both leave what follows from it to shape-inference.
+// onnx-set-dims fixes symbolic dims of a function's arguments; onnx-make-dynamic does the reverse,
+// for tests. Both leave what follows from it to shape-inference.
 #include "dialects/onnx/onnx.h"
 #include "passes/onnx/infer.h"
 #include "passes/onnx/passes.h"
@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static MlirStringRef str(const char *text) { return mlirStringRefCreateFromCString(text); }
+static MlirStringRef str(const char *text) {
+  return mlirStringRefCreateFromCString(text);
+}
 
 // --- function types
 
@@ -61,7 +63,9 @@ struct settings {
   intptr_t count;
 };
 
-static bool same_text(MlirStringRef a, MlirStringRef b) { return mlirStringRefEqual(a, b); }
+static bool same_text(MlirStringRef a, MlirStringRef b) {
+  return mlirStringRefEqual(a, b);
+}
 
 static MlirLogicalResult read_settings(MlirOperation op, struct settings *s) {
   s->count = mlirxPassGetListSize(s->pass, 0);
@@ -80,7 +84,8 @@ static MlirLogicalResult read_settings(MlirOperation op, struct settings *s) {
     }
     int64_t size = strtoll(number, &end, 10);
     if (!equal || !*number || *end || size < 0)
-      return mlirxEmitError(op, "onnx-set-dims: expected NAME=N, found '%.*s'", (int)text.length, text.data);
+      return mlirxEmitError(op, "onnx-set-dims: expected NAME=N, found '%.*s'", (int)text.length,
+                            text.data);
     s->list[i] = (struct setting){{text.data, (size_t)(equal - text.data)}, size, false};
   }
   return mlirLogicalResultSuccess();
@@ -97,7 +102,8 @@ static MlirStringRef dim_params(MlirOperation function, intptr_t argument) {
   MlirAttribute all = mlirOperationGetAttributeByName(function, str("arg_attrs"));
   if (mlirAttributeIsNull(all) || argument >= mlirArrayAttrGetNumElements(all))
     return str("");
-  MlirAttribute a = mlirDictionaryAttrGetElementByName(mlirArrayAttrGetElement(all, argument), str("onnx.dim_params"));
+  MlirAttribute a = mlirDictionaryAttrGetElementByName(mlirArrayAttrGetElement(all, argument),
+                                                       str("onnx.dim_params"));
   return mlirAttributeIsNull(a) || !mlirAttributeIsAString(a) ? str("") : mlirStringAttrGetValue(a);
 }
 
@@ -141,20 +147,21 @@ static MlirLogicalResult run_set(MlirxPass pass, MlirOperation op, void *state) 
     ok = for_each_function(op, set_function, &s);
   for (intptr_t i = 0; mlirLogicalResultIsSuccess(ok) && i < s.count; i++)
     if (!s.list[i].used)
-      ok = mlirxEmitError(op, "onnx-set-dims: no argument has a dim named '%.*s'", (int)s.list[i].name.length,
-                          s.list[i].name.data);
+      ok = mlirxEmitError(op, "onnx-set-dims: no argument has a dim named '%.*s'",
+                          (int)s.list[i].name.length, s.list[i].name.data);
   free(s.list);
   return ok;
 }
 
 static const MlirxOption set_options[] = {
-    {"dims", MLIRX_OPT_STRING_LIST, NULL, "NAME=N: dims named so in onnx.dim_params become N"}, {0}};
+    {"dims", MLIRX_OPT_STRING_LIST, NULL, "NAME=N: dims named so in onnx.dim_params become N"},
+    {0}};
 
-const MlirxPassDescriptor onnx_set_dims_pass = {
-    .argument = "onnx-set-dims",
-    .description = "Give symbolic dims of arguments a size",
-    .options = set_options,
-    .run = run_set};
+const MlirxPassDescriptor onnx_set_dims_pass = {.argument = "onnx-set-dims",
+                                                .description =
+                                                    "Give symbolic dims of arguments a size",
+                                                .options = set_options,
+                                                .run = run_set};
 
 // --- onnx-make-dynamic
 

@@ -1,6 +1,6 @@
-// simplify-shape-related-ops-onnx: chains of Shape, Gather, Concat and arithmetic that compute sizes give way to
-// constants and, where a size is known at run time only, to what says it shortest: 0 and -1 in a Reshape, or a
-// slice of one Shape.
+// simplify-shape-related-ops-onnx: chains of Shape, Gather, Concat and arithmetic that compute
+// sizes give way to constants and, where a size is known at run time only, to what says it
+// shortest: 0 and -1 in a Reshape, or a slice of one Shape.
 #include "passes/onnx/infer.h"
 #include "passes/onnx/passes.h"
 #include "passes/onnx/rewrite.h"
@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static MlirStringRef str(const char *text) { return mlirStringRefCreateFromCString(text); }
+static MlirStringRef str(const char *text) {
+  return mlirStringRefCreateFromCString(text);
+}
 
 struct simplifier {
   view_scope *scope;
@@ -33,7 +35,8 @@ static MlirType vector_type(struct simplifier *s, int64_t n) {
 
 // onnx.Constant of this elements attribute.
 static MlirValue constant(struct simplifier *s, MlirOperation before, MlirAttribute value) {
-  MlirOperationState state = mlirOperationStateGet(str("onnx.Constant"), mlirOperationGetLocation(before));
+  MlirOperationState state =
+      mlirOperationStateGet(str("onnx.Constant"), mlirOperationGetLocation(before));
   MlirNamedAttribute attr = named(s, "value", value);
   MlirType type = mlirAttributeGetType(value);
   mlirOperationStateAddAttributes(&state, 1, &attr);
@@ -41,20 +44,24 @@ static MlirValue constant(struct simplifier *s, MlirOperation before, MlirAttrib
   return insert(before, &state);
 }
 
-static MlirValue vector(struct simplifier *s, MlirOperation before, int64_t n, const int64_t *values) {
+static MlirValue vector(struct simplifier *s, MlirOperation before, int64_t n,
+                        const int64_t *values) {
   return constant(s, before, mlirDenseElementsAttrInt64Get(vector_type(s, n), n, values));
 }
 
 // --- results that are known altogether
 
-static bool is_constant_op(MlirOperation op) { return onnx_is(op, "Constant"); }
+static bool is_constant_op(MlirOperation op) {
+  return onnx_is(op, "Constant");
+}
 
 // The value's elements as an attribute of its type; null unless all are known.
 static MlirAttribute known_elements(struct simplifier *s, MlirValue v) {
   MlirType type = mlirValueGetType(v);
   MlirAttribute none = mlirAttributeGetNull();
   const onnx_operand *fact = mlirTypeIsATensor(type) ? view_fact(s->scope, v) : NULL;
-  if (!fact || !fact->values || fact->type.elem != ONYX_I64 || fact->num_values > ONYX_MAX_SHAPE_DATA)
+  if (!fact || !fact->values || fact->type.elem != ONYX_I64 ||
+      fact->num_values > ONYX_MAX_SHAPE_DATA)
     return none;
   int64_t values[ONYX_MAX_SHAPE_DATA], shape[ONYX_MAX_RANK];
   for (int64_t i = 0; i < fact->num_values; i++)
@@ -63,11 +70,13 @@ static MlirAttribute known_elements(struct simplifier *s, MlirValue v) {
   for (int i = 0; i < fact->type.rank; i++)
     if (!dim_is_const(fact->type.dims[i], &shape[i]))
       return none;
-  MlirType exact = mlirRankedTensorTypeGet(fact->type.rank, shape, mlirIntegerTypeGet(s->ctx, 64), none);
+  MlirType exact =
+      mlirRankedTensorTypeGet(fact->type.rank, shape, mlirIntegerTypeGet(s->ctx, 64), none);
   return mlirDenseElementsAttrInt64Get(exact, fact->num_values, values);
 }
 
-// The types of all users of v let it be `type`: they are onnx ops, not a terminator that states a type.
+// The types of all users of v let it be `type`: they are onnx ops, not a terminator that states a
+// type.
 static bool may_retype(MlirValue v, MlirType type) {
   if (mlirTypeEqual(mlirValueGetType(v), type))
     return true;
@@ -79,7 +88,8 @@ static bool may_retype(MlirValue v, MlirType type) {
 }
 
 static bool fold_results(struct simplifier *s, MlirOperation op) {
-  if (!onnx_schema_of(op) || is_constant_op(op) || mlirOperationGetNumRegions(op) || !mlirxIsPure(op))
+  if (!onnx_schema_of(op) || is_constant_op(op) || mlirOperationGetNumRegions(op) ||
+      !mlirxIsPure(op))
     return false;
   bool folded = false;
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++) {
@@ -98,13 +108,15 @@ static bool fold_results(struct simplifier *s, MlirOperation op) {
 
 static bool is_zero_or_absent(MlirOperation op, const char *name) {
   MlirAttribute a = mlirOperationGetAttributeByName(op, str(name));
-  return mlirAttributeIsNull(a) || (mlirAttributeIsAInteger(a) && mlirIntegerAttrGetValueSInt(a) == 0);
+  return mlirAttributeIsNull(a) ||
+         (mlirAttributeIsAInteger(a) && mlirIntegerAttrGetValueSInt(a) == 0);
 }
 
-// The target with 0 for a dim that stays in place and -1 for one other. -1 cannot be told when a dim that stays
-// may be 0 at run time, so the two do not mix.
+// The target with 0 for a dim that stays in place and -1 for one other. -1 cannot be told when a
+// dim that stays may be 0 at run time, so the two do not mix.
 static void simplify_reshape(struct simplifier *s, MlirOperation op) {
-  if (!onnx_is(op, "Reshape") || !mlirAttributeIsNull(onnx_value_constant(mlirOperationGetOperand(op, 1))) ||
+  if (!onnx_is(op, "Reshape") ||
+      !mlirAttributeIsNull(onnx_value_constant(mlirOperationGetOperand(op, 1))) ||
       !is_zero_or_absent(op, "allowzero"))
     return;
   const onnx_operand *x = view_fact(s->scope, mlirOperationGetOperand(op, 0));
@@ -135,7 +147,7 @@ static void simplify_reshape(struct simplifier *s, MlirOperation op) {
 // --- other operands that are sizes: pieces of constants and of Shapes
 
 struct piece {
-  MlirValue of; // null: constants
+  MlirValue of;         // null: constants
   int64_t first, count; // axes, or place of the constants
 };
 
@@ -147,14 +159,17 @@ static bool is_short(MlirValue v) {
     return onnx_is(op, "Shape") || is_constant_op(op) || !onnx_schema_of(op);
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
     MlirValue x = mlirOperationGetOperand(op, i);
-    if (!mlirValueIsAOpResult(x) || (!onnx_is(mlirOpResultGetOwner(x), "Shape") && !is_constant_op(mlirOpResultGetOwner(x))))
+    if (!mlirValueIsAOpResult(x) ||
+        (!onnx_is(mlirOpResultGetOwner(x), "Shape") && !is_constant_op(mlirOpResultGetOwner(x))))
       return false;
   }
   return true;
 }
 
-// Splits the elements; 0 where one of them is neither a constant nor a dim of a value that is there already.
-static int split(struct simplifier *s, MlirOperation user, const onnx_operand *fact, struct piece *pieces) {
+// Splits the elements; 0 where one of them is neither a constant nor a dim of a value that is there
+// already.
+static int split(struct simplifier *s, MlirOperation user, const onnx_operand *fact,
+                 struct piece *pieces) {
   int n = 0;
   for (int64_t i = 0; i < fact->num_values; i++) {
     const dim *d = fact->values[i];
@@ -162,7 +177,8 @@ static int split(struct simplifier *s, MlirOperation user, const onnx_operand *f
     struct piece p = {{NULL}, i, 1};
     if (d->op == DIM_SYM) {
       if (!view_symbol_get(s->scope, d->value, &symbol) || symbol.element ||
-          !mlirxProperlyDominates(symbol.value, user) || !mlirTypeIsATensor(mlirValueGetType(symbol.value)))
+          !mlirxProperlyDominates(symbol.value, user) ||
+          !mlirTypeIsATensor(mlirValueGetType(symbol.value)))
         return 0;
       p = (struct piece){symbol.value, symbol.index, 1};
     } else if (d->op != DIM_CONST) {
@@ -177,7 +193,8 @@ static int split(struct simplifier *s, MlirOperation user, const onnx_operand *f
   return n;
 }
 
-static MlirValue make_piece(struct simplifier *s, MlirOperation user, const onnx_operand *fact, const struct piece *p) {
+static MlirValue make_piece(struct simplifier *s, MlirOperation user, const onnx_operand *fact,
+                            const struct piece *p) {
   if (mlirValueIsNull(p->of)) {
     int64_t values[ONYX_MAX_SHAPE_DATA];
     for (int64_t i = 0; i < p->count; i++)
@@ -187,19 +204,23 @@ static MlirValue make_piece(struct simplifier *s, MlirOperation user, const onnx
   MlirType si64 = mlirIntegerTypeSignedGet(s->ctx, 64), type = vector_type(s, p->count);
   MlirNamedAttribute attrs[] = {named(s, "start", mlirIntegerAttrGet(si64, p->first)),
                                 named(s, "end", mlirIntegerAttrGet(si64, p->first + p->count))};
-  MlirOperationState state = mlirOperationStateGet(str("onnx.Shape"), mlirOperationGetLocation(user));
+  MlirOperationState state =
+      mlirOperationStateGet(str("onnx.Shape"), mlirOperationGetLocation(user));
   mlirOperationStateAddOperands(&state, 1, &p->of);
   mlirOperationStateAddAttributes(&state, 2, attrs);
   mlirOperationStateAddResults(&state, 1, &type);
   return insert(user, &state);
 }
 
-static MlirValue concat(struct simplifier *s, MlirOperation user, int n, const MlirValue *parts, int64_t total) {
+static MlirValue concat(struct simplifier *s, MlirOperation user, int n, const MlirValue *parts,
+                        int64_t total) {
   if (n == 1)
     return parts[0];
   MlirType type = vector_type(s, total);
-  MlirNamedAttribute axis = named(s, "axis", mlirIntegerAttrGet(mlirIntegerTypeSignedGet(s->ctx, 64), 0));
-  MlirOperationState state = mlirOperationStateGet(str("onnx.Concat"), mlirOperationGetLocation(user));
+  MlirNamedAttribute axis =
+      named(s, "axis", mlirIntegerAttrGet(mlirIntegerTypeSignedGet(s->ctx, 64), 0));
+  MlirOperationState state =
+      mlirOperationStateGet(str("onnx.Concat"), mlirOperationGetLocation(user));
   mlirOperationStateAddOperands(&state, n, parts);
   mlirOperationStateAddAttributes(&state, 1, &axis);
   mlirOperationStateAddResults(&state, 1, &type);
@@ -223,7 +244,8 @@ static void simplify_operands(struct simplifier *s, MlirOperation op) {
       continue;
     const onnx_operand *fact = view_fact(s->scope, v);
     struct piece pieces[ONYX_MAX_SHAPE_DATA];
-    if (!fact || !fact->values || fact->type.rank != 1 || fact->type.elem != ONYX_I64 || fact->num_values > 16)
+    if (!fact || !fact->values || fact->type.rank != 1 || fact->type.elem != ONYX_I64 ||
+        fact->num_values > 16)
       continue;
     int n = split(s, op, fact, pieces);
     MlirValue parts[16];
@@ -269,12 +291,14 @@ static MlirLogicalResult run(MlirxPass pass, MlirOperation op, void *state) {
 }
 
 static const MlirxOption options[] = {
-    {"weights-root", MLIRX_OPT_STRING, NULL, "folder of #onnx.file names (else onnx.weights_root, else the working directory)"},
+    {"weights-root", MLIRX_OPT_STRING, NULL,
+     "folder of #onnx.file names (else onnx.weights_root, else the working directory)"},
     {0}};
 
 const MlirxPassDescriptor onnx_simplify_shape_pass = {
     .argument = "simplify-shape-related-ops-onnx",
-    .description = "Replace chains of operators that compute sizes by constants and slices of shapes",
+    .description =
+        "Replace chains of operators that compute sizes by constants and slices of shapes",
     .options = options,
     .report = true,
     .run = run};

@@ -7,4 +7,4 @@ import onyx_site
 def write(name, passed, failed, skipped):
     os.makedirs(onyx_site.COUNTS, exist_ok=True)
     with open(os.path.join(onyx_site.COUNTS, name), "w") as out:
-        out.write(f"{passed} {failed} {skipped}\n")
+        out.write(f"{int(passed)} {int(failed)} {int(skipped)}\n")

@@ -1,17 +1,9 @@
 // Attention, RotaryEmbedding.
 #include "dialects/onnx/ops/op.h"
+#include "dialects/onnx/ops/scalar.h"
 #include <inttypes.h>
 #include <math.h>
 
-static const expr *add(comprehension *c, const expr *a, const expr *b) {
-  return expr_binary(c, EXPR_ADD, a, b);
-}
-static const expr *sub(comprehension *c, const expr *a, const expr *b) {
-  return expr_binary(c, EXPR_SUB, a, b);
-}
-static const expr *mul(comprehension *c, const expr *a, const expr *b) {
-  return expr_binary(c, EXPR_MUL, a, b);
-}
 static const expr *both(comprehension *c, const expr *a, const expr *b) {
   return !a ? b : !b ? a : expr_binary(c, EXPR_AND, a, b);
 }
@@ -21,8 +13,8 @@ static const expr *both(comprehension *c, const expr *a, const expr *b) {
 enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, NONPAD };
 
 typedef struct attention {
-  bool known;    // ranks of Q, K and V are
-  bool packed;   // rank 3: heads are packed into the last dim
+  bool known;  // ranks of Q, K and V are
+  bool packed; // rank 3: heads are packed into the last dim
   const dim *batch, *q_heads, *kv_heads, *q_len, *kv_len;
   const dim *head, *v_head; // head sizes
   const dim *past, *total;  // keys in the cache, keys altogether
@@ -36,7 +28,8 @@ static bool packed_heads(op_view *v, int operand, const char *attr, const dim **
   if (n < 1)
     return view_error(v, "%s: expected at least 1 for operands of rank 3, found %" PRId64, attr, n);
   if (dim_is_const(last, &size) && size % n)
-    return view_error(v, "operand %d: the last dim (%" PRId64 ") is no multiple of %s (%" PRId64 ")",
+    return view_error(v,
+                      "operand %d: the last dim (%" PRId64 ") is no multiple of %s (%" PRId64 ")",
                       operand, size, attr, n);
   *heads = dim_const(v->dims, n);
   *head = dim_floordiv(v->dims, last, *heads);
@@ -91,8 +84,9 @@ static bool attention_of(op_view *v, attention *a) {
   int64_t q_heads, kv_heads;
   if (dim_is_const(a->q_heads, &q_heads) && dim_is_const(a->kv_heads, &kv_heads) &&
       (kv_heads < 1 || q_heads % kv_heads))
-    return view_error(v, "operands 0 and 1: %" PRId64 " query heads are no multiple of %" PRId64
-                         " key heads", q_heads, kv_heads);
+    return view_error(
+        v, "operands 0 and 1: %" PRId64 " query heads are no multiple of %" PRId64 " key heads",
+        q_heads, kv_heads);
   int seq = a->packed ? 1 : 2;
   a->batch = view_dim(v, Q, 0);
   a->q_len = view_dim(v, Q, seq);
@@ -131,7 +125,7 @@ static const expr *read_heads(comprehension *c, const attention *a, int operand,
     const expr *at[] = {b, h, s, d};
     return expr_read(c, operand, 4, at);
   }
-  const expr *at[] = {b, s, add(c, mul(c, h, expr_dim(c, head)), d)};
+  const expr *at[] = {b, s, x_add(c, x_mul(c, h, expr_dim(c, head)), d)};
   return expr_read(c, operand, 3, at);
 }
 
@@ -157,7 +151,7 @@ static int present(comprehension *c, const attention *a, int result, int past, i
   loops[2].extent = a->kv_len;
   comp_stage *s = comp_stage_begin(c, 4, loops);
   const expr *value = read_heads(c, a, fresh, head, at[0], at[1], at[2], at[3]);
-  const expr *to[] = {at[0], at[1], add(c, at[2], expr_dim(c, a->past)), at[3]};
+  const expr *to[] = {at[0], at[1], x_add(c, at[2], expr_dim(c, a->past)), at[3]};
   comp_write_at(c, s, buffer, 4, to, value, NULL);
   return buffer;
 }
@@ -184,7 +178,8 @@ static const expr *mask_bias(comprehension *c, int type) {
     return expr_select(c, keep, expr_zero(c, type), none);
   }
   onyx_elem elem = view_elem(v, MASK);
-  const expr *pad = onyx_elem_is_float(elem) ? expr_float(c, elem, -INFINITY) : expr_lowest(c, elem);
+  const expr *pad =
+      onyx_elem_is_float(elem) ? expr_float(c, elem, -INFINITY) : expr_lowest(c, elem);
   return expr_cast(c, expr_read_padded(c, MASK, rank, at, pad), type);
 }
 
@@ -196,16 +191,16 @@ static const expr *visible(comprehension *c, const attention *a) {
   if (view_has(v, NONPAD))
     valid = expr_cast(c, expr_read(c, NONPAD, 1, &b), ONYX_INDEX);
   // Place of the query among all keys: behind the cache, or at the end of the valid ones.
-  const expr *place = add(c, s, expr_dim(c, a->past));
+  const expr *place = x_add(c, s, expr_dim(c, a->past));
   if (valid && !view_has(v, PAST_KEY))
-    place = add(c, s, sub(c, valid, expr_dim(c, a->q_len)));
+    place = x_add(c, s, x_sub(c, valid, expr_dim(c, a->q_len)));
   int64_t left = view_int(v, "left_window_size"), right = view_int(v, "right_window_size");
   if (view_int(v, "is_causal"))
     ok = expr_compare(c, EXPR_LE, t, place);
   if (left >= 0)
-    ok = both(c, ok, expr_compare(c, EXPR_GE, t, sub(c, place, expr_index(c, left))));
+    ok = both(c, ok, expr_compare(c, EXPR_GE, t, x_sub(c, place, expr_index(c, left))));
   if (right >= 0)
-    ok = both(c, ok, expr_compare(c, EXPR_LE, t, add(c, place, expr_index(c, right))));
+    ok = both(c, ok, expr_compare(c, EXPR_LE, t, x_add(c, place, expr_index(c, right))));
   return valid ? both(c, ok, expr_compare(c, EXPR_LT, t, valid)) : ok;
 }
 
@@ -223,7 +218,7 @@ static const expr *capped(comprehension *c, const expr *x) {
   if (cap <= 0)
     return x;
   const expr *limit = expr_float(c, x->type, cap);
-  return mul(c, expr_unary(c, EXPR_TANH, expr_binary(c, EXPR_DIV, x, limit)), limit);
+  return x_mul(c, expr_unary(c, EXPR_TANH, expr_binary(c, EXPR_DIV, x, limit)), limit);
 }
 
 static const expr *attention_scale(comprehension *c, const attention *a, int type) {
@@ -277,16 +272,16 @@ static void make_logits(comprehension *c, const attention *a, scores *x, int key
   const expr *q = read_heads(c, a, Q, a->head, at[0], at[1], at[2], at[4]);
   const expr *hk = kv_head(c, a, at[1]);
   const expr *kt[] = {at[0], hk, at[3], at[4]};
-  const expr *k = keys >= 0 ? expr_read(c, keys, 4, kt)
-                            : read_heads(c, a, K, a->head, at[0], hk, at[3], at[4]);
+  const expr *k =
+      keys >= 0 ? expr_read(c, keys, 4, kt) : read_heads(c, a, K, a->head, at[0], hk, at[3], at[4]);
   comp_stage *s = comp_stage_begin(c, 5, loops);
-  const expr *term = mul(c, expr_cast(c, q, x->type), expr_cast(c, k, x->type));
+  const expr *term = x_mul(c, expr_cast(c, q, x->type), expr_cast(c, k, x->type));
   const expr *raw = expr_acc(c, comp_acc_combine(c, s, ACC_ADD, x->type, term, NULL), x->type);
-  raw = mul(c, raw, attention_scale(c, a, x->type));
+  raw = x_mul(c, raw, attention_scale(c, a, x->type));
   const expr *logit = capped(c, raw), *bias = attention_bias(c, a, x->type);
   expose(c, s, 0, raw);
   expose(c, s, 1, logit);
-  logit = bias ? add(c, logit, bias) : logit;
+  logit = bias ? x_add(c, logit, bias) : logit;
   expose(c, s, 2, logit);
   comp_write_at(c, s, x->logits, 4, at, logit, NULL);
   x->has_bias = bias != NULL;
@@ -308,8 +303,8 @@ static void make_rows(comprehension *c, const attention *a, scores *x) {
     comp_write_at(c, s, x->masked, 3, at, expr_acc(c, b, x->type), NULL);
   }
   s = comp_stage_begin(c, 4, loops);
-  const expr *e = expr_unary(
-      c, EXPR_EXP, sub(c, expr_read(c, x->logits, 4, at), expr_read(c, x->max, 3, at)));
+  const expr *e = expr_unary(c, EXPR_EXP,
+                             x_sub(c, expr_read(c, x->logits, 4, at), expr_read(c, x->max, 3, at)));
   int sum = comp_acc_combine(c, s, ACC_ADD, x->type, e, NULL);
   comp_write_at(c, s, x->sum, 3, at, expr_acc(c, sum, x->type), NULL);
 }
@@ -320,12 +315,12 @@ static void make_probabilities(comprehension *c, const attention *a, const score
   square_loops(a, loops, LOOP_PARALLEL);
   const expr *at[] = {expr_loop(c, 0), expr_loop(c, 1), expr_loop(c, 2), expr_loop(c, 3)};
   comp_stage *s = comp_stage_begin(c, 4, loops);
-  const expr *e = expr_unary(
-      c, EXPR_EXP, sub(c, expr_read(c, x->logits, 4, at), expr_read(c, x->max, 3, at)));
+  const expr *e = expr_unary(c, EXPR_EXP,
+                             x_sub(c, expr_read(c, x->logits, 4, at), expr_read(c, x->max, 3, at)));
   const expr *p = expr_binary(c, EXPR_DIV, e, expr_read(c, x->sum, 3, at));
   if (x->has_bias) {
-    const expr *none = expr_compare(c, EXPR_EQ, expr_read(c, x->masked, 3, at),
-                                    expr_lowest(c, x->type));
+    const expr *none =
+        expr_compare(c, EXPR_EQ, expr_read(c, x->masked, 3, at), expr_lowest(c, x->type));
     p = expr_select(c, none, expr_zero(c, x->type), p);
   }
   expose(c, s, 3, p);
@@ -334,8 +329,10 @@ static void make_probabilities(comprehension *c, const attention *a, const score
 
 static void weigh_values(comprehension *c, const attention *a, const scores *x, int values) {
   op_view *v = c->view;
-  const comp_loop loops[] = {{LOOP_PARALLEL, a->batch}, {LOOP_PARALLEL, a->q_heads},
-                             {LOOP_PARALLEL, a->q_len}, {LOOP_PARALLEL, a->v_head},
+  const comp_loop loops[] = {{LOOP_PARALLEL, a->batch},
+                             {LOOP_PARALLEL, a->q_heads},
+                             {LOOP_PARALLEL, a->q_len},
+                             {LOOP_PARALLEL, a->v_head},
                              {LOOP_REDUCTION, a->total}};
   const expr *at[5];
   for (int i = 0; i < 5; i++)
@@ -345,10 +342,10 @@ static void weigh_values(comprehension *c, const attention *a, const scores *x, 
   const expr *value = values >= 0 ? expr_read(c, values, 4, vt)
                                   : read_heads(c, a, V, a->v_head, at[0], hk, at[4], at[3]);
   comp_stage *s = comp_stage_begin(c, 5, loops);
-  const expr *term = mul(c, expr_read(c, x->logits, 4, pt), expr_cast(c, value, x->type));
+  const expr *term = x_mul(c, expr_read(c, x->logits, 4, pt), expr_cast(c, value, x->type));
   int acc = comp_acc_combine(c, s, ACC_ADD, x->type, term, NULL);
   const expr *y = expr_cast(c, expr_acc(c, acc, x->type), view_elem(v, Q));
-  const expr *packed[] = {at[0], at[2], add(c, mul(c, at[1], expr_dim(c, a->v_head)), at[3])};
+  const expr *packed[] = {at[0], at[2], x_add(c, x_mul(c, at[1], expr_dim(c, a->v_head)), at[3])};
   comp_write_at(c, s, comp_result(c, 0), a->packed ? 3 : 4, a->packed ? packed : at, y, NULL);
 }
 
@@ -359,7 +356,8 @@ static bool comp_attention(op_view *v, const shape_result *results, comprehensio
     return false;
   if (!a.known || (view_has(v, MASK) && view_rank(v, MASK) < 0))
     return view_error(v, "the rank of an operand is not known");
-  bool wants_key = v->num_results > 1 && v->wanted[1], wants_value = v->num_results > 2 && v->wanted[2];
+  bool wants_key = v->num_results > 1 && v->wanted[1],
+       wants_value = v->num_results > 2 && v->wanted[2];
   bool cached = view_has(v, PAST_KEY);
   int keys = cached || wants_key ? present(c, &a, 1, PAST_KEY, K, a.head) : -1;
   int values = cached || wants_value ? present(c, &a, 2, PAST_VALUE, V, a.v_head) : -1;
@@ -376,7 +374,7 @@ static bool comp_attention(op_view *v, const shape_result *results, comprehensio
 typedef struct rotary {
   int rank;
   const dim *batch, *heads, *length, *head, *half; // half: pairs that are turned
-  const dim *rest; // elements behind them, copied
+  const dim *rest;                                 // elements behind them, copied
 } rotary;
 
 static bool rotary_of(op_view *v, rotary *r) {
@@ -401,8 +399,9 @@ static bool rotary_of(op_view *v, rotary *r) {
   dim_context *d = v->dims;
   int64_t turned = view_int(v, "rotary_embedding_dim"), head;
   if (turned < 0 || turned % 2 || (dim_is_const(r->head, &head) && turned > head))
-    return view_error(v, "rotary_embedding_dim: expected an even number up to the head size, found %" PRId64,
-                      turned);
+    return view_error(
+        v, "rotary_embedding_dim: expected an even number up to the head size, found %" PRId64,
+        turned);
   const dim *all = turned ? dim_const(d, turned) : r->head;
   r->half = dim_floordiv(d, all, dim_const(d, 2));
   r->rest = dim_sub(d, r->head, dim_mul(d, r->half, dim_const(d, 2)));
@@ -430,7 +429,7 @@ static int rotary_index(comprehension *c, const rotary *r, const expr *d, const 
     return 4;
   }
   at[1] = s;
-  at[2] = add(c, mul(c, h, expr_dim(c, r->head)), d);
+  at[2] = x_add(c, x_mul(c, h, expr_dim(c, r->head)), d);
   return 3;
 }
 
@@ -445,7 +444,7 @@ static const expr *read_cache(comprehension *c, int cache, const expr *j, int ty
   const expr *where[] = {b, s}, *rows = expr_dim(c, view_dim(v, cache, 0));
   const expr *id = expr_cast(c, expr_read(c, 3, 2, where), ONYX_INDEX);
   const expr *ok = both(c, expr_compare(c, EXPR_GE, id, zero), expr_compare(c, EXPR_LT, id, rows));
-  const expr *last = sub(c, rows, expr_index(c, 1));
+  const expr *last = x_sub(c, rows, expr_index(c, 1));
   const expr *row = expr_binary(c, EXPR_MAX, zero, expr_binary(c, EXPR_MIN, id, last));
   const expr *at[] = {expr_check(c, row, ok, 1, id, rows), j};
   return expr_cast(c, expr_read(c, cache, 2, at), type);
@@ -460,12 +459,14 @@ static bool comp_rotary(op_view *v, const shape_result *results, comprehension *
     return view_error(v, "the rank of operand 0, 1 or 2 is not known");
   onyx_elem elem = view_elem(v, 0);
   int type = expr_compute_type(elem), y = comp_result(c, 0);
-  comp_loop loops[] = {{LOOP_PARALLEL, r.batch}, {LOOP_PARALLEL, r.heads},
-                       {LOOP_PARALLEL, r.length}, {LOOP_PARALLEL, r.half}};
+  comp_loop loops[] = {{LOOP_PARALLEL, r.batch},
+                       {LOOP_PARALLEL, r.heads},
+                       {LOOP_PARALLEL, r.length},
+                       {LOOP_PARALLEL, r.half}};
   const expr *j = expr_loop(c, 3), *two = expr_index(c, 2), *one = expr_index(c, 1);
   bool interleaved = view_int(v, "interleaved") != 0;
-  const expr *first = interleaved ? mul(c, j, two) : j;
-  const expr *second = interleaved ? add(c, first, one) : add(c, j, expr_dim(c, r.half));
+  const expr *first = interleaved ? x_mul(c, j, two) : j;
+  const expr *second = interleaved ? x_add(c, first, one) : x_add(c, j, expr_dim(c, r.half));
   const expr *at1[4], *at2[4];
   int n = rotary_index(c, &r, first, at1);
   rotary_index(c, &r, second, at2);
@@ -474,15 +475,15 @@ static bool comp_rotary(op_view *v, const shape_result *results, comprehension *
   const expr *x2 = expr_cast(c, expr_read(c, 0, n, at2), type);
   const expr *cosine = read_cache(c, 1, j, type), *sine = read_cache(c, 2, j, type);
   comp_write_at(c, s, y, n, at1,
-                expr_cast(c, sub(c, mul(c, cosine, x1), mul(c, sine, x2)), elem), NULL);
+                expr_cast(c, x_sub(c, x_mul(c, cosine, x1), x_mul(c, sine, x2)), elem), NULL);
   comp_write_at(c, s, y, n, at2,
-                expr_cast(c, add(c, mul(c, sine, x1), mul(c, cosine, x2)), elem), NULL);
+                expr_cast(c, x_add(c, x_mul(c, sine, x1), x_mul(c, cosine, x2)), elem), NULL);
   if (dim_is(r.rest, 0))
     return true;
   loops[3].extent = r.rest;
   s = comp_stage_begin(c, 4, loops);
   const dim *turned = dim_mul(v->dims, r.half, dim_const(v->dims, 2));
-  rotary_index(c, &r, add(c, expr_loop(c, 3), expr_dim(c, turned)), at1);
+  rotary_index(c, &r, x_add(c, expr_loop(c, 3), expr_dim(c, turned)), at1);
   comp_write_at(c, s, y, n, at1, expr_read(c, 0, n, at1), NULL);
   return true;
 }

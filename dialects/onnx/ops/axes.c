@@ -3,7 +3,8 @@
 
 bool axis_normalize(op_view *v, const char *what, int64_t axis, int rank, int *out) {
   if (axis < -(int64_t)rank || axis >= rank)
-    return view_error(v, "%s: expected an axis in [-%d, %d), found %" PRId64, what, rank, rank, axis);
+    return view_error(v, "%s: expected an axis in [-%d, %d), found %" PRId64, what, rank, rank,
+                      axis);
   *out = (int)(axis < 0 ? axis + rank : axis);
   return true;
 }

@@ -9,7 +9,7 @@
 typedef struct conv_nest {
   comp_loop loops[2 * ONYX_MAX_RANK + 4];
   int num_loops;
-  int n, g, m, c;   // loop numbers; g is -1 without groups
+  int n, g, m, c; // loop numbers; g is -1 without groups
   int out[ONYX_MAX_RANK], tap[ONYX_MAX_RANK];
   const expr *filter;  // index of the output channel over all groups
   const expr *channel; // index of the input channel over all groups
@@ -63,8 +63,10 @@ static bool conv_operands(op_view *v, conv *k, bool transposed) {
   if (k->groups < 1)
     return view_error(v, "group: expected at least 1, found %" PRId64, k->groups);
   if ((x >= 0 && x < 3) || (w >= 0 && w < 3) || (k->known && x != w))
-    return view_error(v, "operands 0 ('X') and 1 ('W'): expected equal ranks of 3 or more, found %d "
-                         "and %d", x, w);
+    return view_error(v,
+                      "operands 0 ('X') and 1 ('W'): expected equal ranks of 3 or more, found %d "
+                      "and %d",
+                      x, w);
   if (!k->known)
     return true;
   k->spatial = x - 2;
@@ -76,7 +78,8 @@ static bool conv_operands(op_view *v, conv *k, bool transposed) {
                       transposed ? channels : channels / k->groups,
                       transposed || k->groups == 1 ? "" : " in each group", wide);
   if (dim_is_const(view_dim(v, 1, transposed ? 0 : 0), &filters) && filters % k->groups)
-    return view_error(v, "operand 1 ('W'): dim 0 (%" PRId64 ") is no multiple of group (%" PRId64 ")",
+    return view_error(v,
+                      "operand 1 ('W'): dim 0 (%" PRId64 ") is no multiple of group (%" PRId64 ")",
                       filters, k->groups);
   return true;
 }
@@ -93,8 +96,8 @@ static bool conv_kernel(op_view *v, const conv *k, const dim **kernel) {
   for (int i = 0; i < k->spatial; i++) {
     int64_t x, y;
     if (dim_is_const(kernel[i], &x) && dim_is_const(stated[i], &y) && x != y)
-      return view_error(v, "kernel_shape: entry %d is %" PRId64 ", but operand 1 ('W') has %" PRId64,
-                        i, y, x);
+      return view_error(
+          v, "kernel_shape: entry %d is %" PRId64 ", but operand 1 ('W') has %" PRId64, i, y, x);
     if (kernel[i]->op != DIM_CONST)
       kernel[i] = stated[i];
   }
@@ -118,12 +121,12 @@ static bool conv_of(op_view *v, conv *k) {
   const dim *kernel[ONYX_MAX_RANK];
   if (!conv_operands(v, k, false))
     return false;
-  return !k->known ||
-         (conv_kernel(v, k, kernel) && window_of(v, k->spatial, kernel, &k->w));
+  return !k->known || (conv_kernel(v, k, kernel) && window_of(v, k->spatial, kernel, &k->w));
 }
 
 static bool known_ranks(op_view *v, const conv *k) {
-  return k->known || view_error(v, "operand %d: the rank is not known", view_rank(v, 0) < 0 ? 0 : 1);
+  return k->known ||
+         view_error(v, "operand %d: the rank is not known", view_rank(v, 0) < 0 ? 0 : 1);
 }
 
 // --- Conv
@@ -225,7 +228,8 @@ static bool conv_zero_point(comprehension *c, int operand, const expr *filter, c
     return view_error(v, "operand %d: the rank is not known", operand);
   const expr *at = expr_index(c, 0);
   if (rank == 1 && filter && !dim_is(view_dim(v, operand, 0), 1)) {
-    const expr *one = expr_compare(c, EXPR_EQ, expr_dim(c, view_dim(v, operand, 0)), expr_index(c, 1));
+    const expr *one =
+        expr_compare(c, EXPR_EQ, expr_dim(c, view_dim(v, operand, 0)), expr_index(c, 1));
     at = view_dim(v, operand, 0)->op == DIM_CONST ? filter
                                                   : expr_select(c, one, expr_index(c, 0), filter);
   }
@@ -253,7 +257,8 @@ static bool comp_conv_integer(op_view *v, const shape_result *results, comprehen
   return true;
 }
 
-// --- ConvTranspose, as a gather: the output position o takes tap t from input (o + pad - t * d) / s
+// --- ConvTranspose, as a gather: the output position o takes tap t from input (o + pad - t * d) /
+// s
 
 static bool transpose_axis(op_view *v, window_axis *a, int64_t output_padding, int64_t output_shape,
                            const char *mode) {
@@ -275,9 +280,10 @@ static bool transpose_axis(op_view *v, window_axis *a, int64_t output_padding, i
       a->out = dim_max(d, a->out, zero);
     return true;
   }
-  a->out = output_shape >= 0 ? dim_const(d, output_shape)
-                             : dim_mul(d, a->in, dim_const(d, a->stride));
-  const dim *total = dim_max(d, dim_sub(d, full, a->out), zero), *half = dim_floordiv(d, total, two);
+  a->out =
+      output_shape >= 0 ? dim_const(d, output_shape) : dim_mul(d, a->in, dim_const(d, a->stride));
+  const dim *total = dim_max(d, dim_sub(d, full, a->out), zero),
+            *half = dim_floordiv(d, total, two);
   a->pad_begin = upper ? half : dim_sub(d, total, half);
   a->pad_end = dim_sub(d, total, a->pad_begin);
   return true;
@@ -303,8 +309,11 @@ static bool conv_transpose_of(op_view *v, conv *k) {
   k->w.spatial = n;
   for (int i = 0; i < n; i++) {
     window_axis *a = &k->w.axis[i];
-    *a = (window_axis){.in = view_dim(v, 0, 2 + i), .kernel = kernel[i], .stride = strides[i],
-                       .dilation = dilations[i], .pad_begin = dim_const(v->dims, pads[i]),
+    *a = (window_axis){.in = view_dim(v, 0, 2 + i),
+                       .kernel = kernel[i],
+                       .stride = strides[i],
+                       .dilation = dilations[i],
+                       .pad_begin = dim_const(v->dims, pads[i]),
                        .pad_end = dim_const(v->dims, pads[n + i])};
     if (!transpose_axis(v, a, extra[i], shape[leading + i], view_string(v, "auto_pad")))
       return false;
@@ -392,8 +401,8 @@ static bool deform_of(op_view *v, conv *k) {
   if (groups < 1)
     return view_error(v, "offset_group: expected at least 1, found %" PRId64, groups);
   if (k->known && dim_is_const(view_dim(v, 0, 1), &channels) && channels % groups)
-    return view_error(v, "offset_group: %" PRId64 " does not divide the %" PRId64 " channels", groups,
-                      channels);
+    return view_error(v, "offset_group: %" PRId64 " does not divide the %" PRId64 " channels",
+                      groups, channels);
   if (k->known && view_rank(v, 2) >= 0 && view_rank(v, 2) != k->spatial + 2)
     return view_error(v, "operand 2 ('offset'): expected rank %d, found rank %d", k->spatial + 2,
                       view_rank(v, 2));

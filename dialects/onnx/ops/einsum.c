@@ -15,14 +15,17 @@ typedef struct einsum {
   int num_terms;
   term *terms; // one an operand
   term out;
-  bool known; // the ranks of all operands are
+  bool known;                    // the ranks of all operands are
   const dim *extent[MAX_LABELS]; // NULL: label not used
 } einsum;
 
-static int label_of(char ch) { return isupper((unsigned char)ch) ? ch - 'A' : 26 + ch - 'a'; }
+static int label_of(char ch) {
+  return isupper((unsigned char)ch) ? ch - 'A' : 26 + ch - 'a';
+}
 
 // One term's text, up to `end`, with `dots` dims behind its ellipsis. *letters counts the letters.
-static bool parse_term(op_view *v, const char *p, const char *end, int dots, term *t, bool *ellipsis) {
+static bool parse_term(op_view *v, const char *p, const char *end, int dots, term *t,
+                       bool *ellipsis) {
   t->rank = 0;
   *ellipsis = false;
   for (; p < end; p++) {
@@ -184,8 +187,8 @@ static const expr *einsum_read(comprehension *c, const einsum *e, int operand, c
     else if (dim_is(own, 1))
       index[i] = expr_index(c, 0);
     else
-      index[i] = expr_select(
-          c, expr_compare(c, EXPR_EQ, expr_dim(c, own), expr_index(c, 1)), expr_index(c, 0), l);
+      index[i] = expr_select(c, expr_compare(c, EXPR_EQ, expr_dim(c, own), expr_index(c, 1)),
+                             expr_index(c, 0), l);
   }
   return expr_read(c, operand, t->rank, index);
 }

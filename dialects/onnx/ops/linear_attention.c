@@ -1,17 +1,8 @@
 // LinearAttention and CausalConvWithState: attention and convolution with a state carried along.
 #include "dialects/onnx/ops/op.h"
+#include "dialects/onnx/ops/scalar.h"
 #include <inttypes.h>
 #include <string.h>
-
-static const expr *add(comprehension *c, const expr *a, const expr *b) {
-  return expr_binary(c, EXPR_ADD, a, b);
-}
-static const expr *sub(comprehension *c, const expr *a, const expr *b) {
-  return expr_binary(c, EXPR_SUB, a, b);
-}
-static const expr *mul(comprehension *c, const expr *a, const expr *b) {
-  return expr_binary(c, EXPR_MUL, a, b);
-}
 
 // --- LinearAttention: query, key, value, past_state, decay, beta
 
@@ -29,7 +20,8 @@ static bool linear_rule(op_view *v, linear *l) {
   l->gated = !strcmp(rule, "gated") || !strcmp(rule, "gated_delta");
   l->delta = !strcmp(rule, "delta") || !strcmp(rule, "gated_delta");
   if (!l->gated && !l->delta && strcmp(rule, "linear"))
-    return view_error(v, "update_rule: expected linear, gated, delta or gated_delta, found '%s'", rule);
+    return view_error(v, "update_rule: expected linear, gated, delta or gated_delta, found '%s'",
+                      rule);
   if (view_has(v, DECAY) != l->gated)
     return view_error(v, "operand 4 ('decay'): update_rule '%s' %s it", rule,
                       l->gated ? "needs" : "does not take");
@@ -43,7 +35,8 @@ static bool linear_of(op_view *v, linear *l) {
   *l = (linear){0};
   int64_t q = view_int(v, "q_num_heads"), kv = view_int(v, "kv_num_heads");
   if (q < 1 || kv < 1 || q % kv)
-    return view_error(v, "q_num_heads (%" PRId64 ") is no multiple of kv_num_heads (%" PRId64 ")", q, kv);
+    return view_error(v, "q_num_heads (%" PRId64 ") is no multiple of kv_num_heads (%" PRId64 ")",
+                      q, kv);
   l->group = q / kv;
   if (!linear_rule(v, l))
     return false;
@@ -100,7 +93,7 @@ typedef struct recurrence {
 
 static const expr *read_packed(comprehension *c, const recurrence *r, int operand, const expr *head,
                                const dim *size, const expr *at) {
-  const expr *index[] = {r->b, r->t, add(c, mul(c, head, expr_dim(c, size)), at)};
+  const expr *index[] = {r->b, r->t, x_add(c, x_mul(c, head, expr_dim(c, size)), at)};
   return expr_cast(c, expr_read(c, operand, 3, index), ONYX_F32);
 }
 
@@ -124,7 +117,8 @@ static const expr *beta_of(comprehension *c, const recurrence *r) {
   if (dim_is(last, 1) && !dim_is(r->l->kv_heads, 1))
     index[2] = expr_index(c, 0);
   else if (last->op != DIM_CONST)
-    index[2] = expr_binary(c, EXPR_MIN, r->kv, expr_dim(c, dim_sub(c->view->dims, last, dim_const(c->view->dims, 1))));
+    index[2] = expr_binary(c, EXPR_MIN, r->kv,
+                           expr_dim(c, dim_sub(c->view->dims, last, dim_const(c->view->dims, 1))));
   return expr_cast(c, expr_read(c, BETA, 3, index), ONYX_F32);
 }
 
@@ -139,9 +133,8 @@ static int start_state(comprehension *c, const linear *l) {
   const expr *b = expr_loop(c, 0), *h = expr_loop(c, 1), *k = expr_loop(c, 2), *m = expr_loop(c, 3);
   const expr *kv = expr_binary(c, EXPR_FLOORDIV, h, expr_index(c, l->group));
   const expr *past[] = {b, kv, k, m}, *to[] = {expr_index(c, 0), b, h, k, m};
-  const expr *value = view_has(c->view, PAST)
-                          ? expr_cast(c, expr_read(c, PAST, 4, past), ONYX_F32)
-                          : expr_zero(c, ONYX_F32);
+  const expr *value = view_has(c->view, PAST) ? expr_cast(c, expr_read(c, PAST, 4, past), ONYX_F32)
+                                              : expr_zero(c, ONYX_F32);
   comp_stage *s = comp_stage_begin(c, 4, loops);
   comp_write_at(c, s, states, 5, to, value, NULL);
   return states;
@@ -154,19 +147,26 @@ static void run_steps(comprehension *c, const linear *l, int states, int retriev
                              {LOOP_PARALLEL, l->q_heads},
                              {LOOP_PARALLEL, l->v_size},
                              {LOOP_ORDERED, dim_mul(d, dim_const(d, 2), l->k_size)}};
-  recurrence r = {l, expr_loop(c, 0), expr_loop(c, 1), expr_loop(c, 2), expr_loop(c, 3),
-                  expr_loop(c, 4), NULL, NULL, NULL};
+  recurrence r = {l,
+                  expr_loop(c, 0),
+                  expr_loop(c, 1),
+                  expr_loop(c, 2),
+                  expr_loop(c, 3),
+                  expr_loop(c, 4),
+                  NULL,
+                  NULL,
+                  NULL};
   const expr *rows = expr_dim(c, l->k_size), *zero = expr_zero(c, ONYX_F32);
   r.second = expr_compare(c, EXPR_GE, r.e, rows);
-  r.row = expr_select(c, r.second, sub(c, r.e, rows), r.e);
+  r.row = expr_select(c, r.second, x_sub(c, r.e, rows), r.e);
   r.kv = expr_binary(c, EXPR_FLOORDIV, r.h, expr_index(c, l->group));
   const expr *now = expr_binary(c, EXPR_MOD, r.t, expr_index(c, 2));
-  const expr *next = sub(c, expr_index(c, 1), now);
+  const expr *next = x_sub(c, expr_index(c, 1), now);
   const expr *old[] = {now, r.b, r.h, r.row, r.m}, *fresh[] = {next, r.b, r.h, r.row, r.m};
   comp_stage *s = comp_stage_begin(c, 5, loops);
   const expr *state = expr_read(c, states, 5, old);
   if (l->gated)
-    state = mul(c, state, decay_of(c, &r));
+    state = x_mul(c, state, decay_of(c, &r));
   const expr *k = read_packed(c, &r, KEY, r.kv, l->k_size, r.row);
   const expr *value = read_packed(c, &r, VALUE, r.kv, l->v_size, r.m);
   const expr *cell[] = {r.b, r.h, r.m};
@@ -174,21 +174,21 @@ static void run_steps(comprehension *c, const linear *l, int states, int retriev
     const expr *sum = expr_read(c, retrieved, 3, cell);
     const expr *first = expr_compare(c, EXPR_EQ, r.e, expr_index(c, 0));
     const expr *so_far = expr_select(c, first, zero, sum);
-    value = mul(c, beta_of(c, &r), sub(c, value, sum));
-    state = add(c, state, mul(c, k, expr_select(c, r.second, value, zero)));
+    value = x_mul(c, beta_of(c, &r), x_sub(c, value, sum));
+    state = x_add(c, state, x_mul(c, k, expr_select(c, r.second, value, zero)));
     const expr *kept = expr_read(c, states, 5, old);
-    kept = l->gated ? mul(c, kept, decay_of(c, &r)) : kept;
-    comp_write_at(c, s, retrieved, 3, cell, add(c, so_far, mul(c, kept, k)),
+    kept = l->gated ? x_mul(c, kept, decay_of(c, &r)) : kept;
+    comp_write_at(c, s, retrieved, 3, cell, x_add(c, so_far, x_mul(c, kept, k)),
                   expr_unary(c, EXPR_NOT, r.second));
   } else {
-    state = add(c, state, mul(c, k, value));
+    state = x_add(c, state, x_mul(c, k, value));
   }
   comp_write_at(c, s, states, 5, fresh, state, r.second);
   const expr *q = read_packed(c, &r, QUERY, r.h, l->k_size, r.row);
-  const expr *at[] = {r.b, r.t, add(c, mul(c, r.h, expr_dim(c, l->v_size)), r.m)};
+  const expr *at[] = {r.b, r.t, x_add(c, x_mul(c, r.h, expr_dim(c, l->v_size)), r.m)};
   const expr *begins = expr_compare(c, EXPR_EQ, r.e, rows);
   const expr *o = expr_select(c, begins, zero, expr_read(c, out, 3, at));
-  comp_write_at(c, s, out, 3, at, add(c, o, mul(c, q, state)), r.second);
+  comp_write_at(c, s, out, 3, at, x_add(c, o, x_mul(c, q, state)), r.second);
 }
 
 static bool comp_linear(op_view *v, const shape_result *results, comprehension *c) {
@@ -214,13 +214,14 @@ static bool comp_linear(op_view *v, const shape_result *results, comprehension *
   if (factor == 0)
     scale = expr_binary(c, EXPR_DIV, expr_one(c, ONYX_F32),
                         expr_unary(c, EXPR_SQRT, expr_cast(c, expr_dim(c, l.k_size), ONYX_F32)));
-  comp_write_point(c, s, y, expr_cast(c, mul(c, scale, expr_read(c, out, 3, at)), view_elem(v, 0)));
+  comp_write_point(c, s, y,
+                   expr_cast(c, x_mul(c, scale, expr_read(c, out, 3, at)), view_elem(v, 0)));
   if (v->num_results < 2 || !v->wanted[1])
     return true;
   int last = comp_result(c, 1);
   s = comp_stage_over(c, last);
   const expr *parity = expr_dim(c, dim_mod(d, l.steps, dim_const(d, 2)));
-  const expr *head = mul(c, expr_loop(c, 1), expr_index(c, l.group));
+  const expr *head = x_mul(c, expr_loop(c, 1), expr_index(c, l.group));
   const expr *from[] = {parity, expr_loop(c, 0), head, expr_loop(c, 2), expr_loop(c, 3)};
   comp_write_point(c, s, last, expr_cast(c, expr_read(c, states, 5, from), c->buffers[last].elem));
   return true;
@@ -237,7 +238,8 @@ static bool causal_of(op_view *v, bool *known) {
   *known = true;
   for (int i = 0; i < 4; i++) {
     if (view_rank(v, i) >= 0 && view_rank(v, i) != ranks[i])
-      return view_error(v, "operand %d: expected rank %d, found rank %d", i, ranks[i], view_rank(v, i));
+      return view_error(v, "operand %d: expected rank %d, found rank %d", i, ranks[i],
+                        view_rank(v, i));
     *known &= view_rank(v, i) >= 0 || !view_has(v, i);
   }
   int64_t k;
@@ -267,7 +269,7 @@ static bool shape_causal(op_view *v, shape_result *results) {
 // Element p of past_state followed by input.
 static const expr *read_joined(comprehension *c, const dim *kept, const expr *p) {
   const expr *b = expr_loop(c, 0), *ch = expr_loop(c, 1);
-  const expr *fresh[] = {b, ch, sub(c, p, expr_dim(c, kept))}, *old[] = {b, ch, p};
+  const expr *fresh[] = {b, ch, x_sub(c, p, expr_dim(c, kept))}, *old[] = {b, ch, p};
   const expr *zero = expr_zero(c, view_elem(c->view, 0));
   const expr *x = expr_read_padded(c, 0, 3, fresh, zero);
   if (!view_has(c->view, 3))
@@ -286,20 +288,22 @@ static bool comp_causal(op_view *v, const shape_result *results, comprehension *
   onyx_elem elem = view_elem(v, 0);
   int type = expr_compute_type(elem), y = comp_result(c, 0);
   const dim *taps = view_dim(v, 1, 2), *kept = dim_sub(v->dims, taps, dim_const(v->dims, 1));
-  const comp_loop loops[] = {{LOOP_PARALLEL, view_dim(v, 0, 0)}, {LOOP_PARALLEL, view_dim(v, 0, 1)},
-                             {LOOP_PARALLEL, view_dim(v, 0, 2)}, {LOOP_REDUCTION, taps}};
+  const comp_loop loops[] = {{LOOP_PARALLEL, view_dim(v, 0, 0)},
+                             {LOOP_PARALLEL, view_dim(v, 0, 1)},
+                             {LOOP_PARALLEL, view_dim(v, 0, 2)},
+                             {LOOP_REDUCTION, taps}};
   const expr *ch = expr_loop(c, 1), *k = expr_loop(c, 3);
   const expr *w[] = {ch, expr_index(c, 0), k};
   comp_stage *s = comp_stage_begin(c, 4, loops);
-  const expr *x = read_joined(c, kept, add(c, expr_loop(c, 2), k));
-  const expr *term = mul(c, expr_cast(c, x, type), expr_cast(c, expr_read(c, 1, 3, w), type));
+  const expr *x = read_joined(c, kept, x_add(c, expr_loop(c, 2), k));
+  const expr *term = x_mul(c, expr_cast(c, x, type), expr_cast(c, expr_read(c, 1, 3, w), type));
   const expr *sum = expr_acc(c, comp_acc_combine(c, s, ACC_ADD, type, term, NULL), type);
   if (view_has(v, 2))
-    sum = add(c, sum, expr_cast(c, expr_read(c, 2, 1, &ch), type));
+    sum = x_add(c, sum, expr_cast(c, expr_read(c, 2, 1, &ch), type));
   const char *activation = view_string(v, "activation");
   if (*activation && strcmp(activation, "none")) { // x / (1 + exp(-x))
     const expr *e = expr_unary(c, EXPR_EXP, expr_unary(c, EXPR_NEG, sum));
-    sum = expr_binary(c, EXPR_DIV, sum, add(c, expr_one(c, type), e));
+    sum = expr_binary(c, EXPR_DIV, sum, x_add(c, expr_one(c, type), e));
   }
   const expr *at[] = {expr_loop(c, 0), ch, expr_loop(c, 2)};
   comp_write_at(c, s, y, 3, at, expr_cast(c, sum, elem), NULL);
@@ -308,7 +312,7 @@ static bool comp_causal(op_view *v, const shape_result *results, comprehension *
   int state = comp_result(c, 1);
   s = comp_stage_over(c, state);
   comp_write_point(c, s, state,
-                   read_joined(c, kept, add(c, expr_loop(c, 2), expr_dim(c, view_dim(v, 0, 2)))));
+                   read_joined(c, kept, x_add(c, expr_loop(c, 2), expr_dim(c, view_dim(v, 0, 2)))));
   return true;
 }
 

@@ -22,14 +22,16 @@ static bool loss_of(op_view *v, loss *l) {
   if (l->rank < 0)
     return true;
   if (view_rank(v, 1) >= 0 && view_rank(v, 1) != l->rank - 1)
-    return view_error(v, "operand 1: expected rank %d, found rank %d", l->rank - 1, view_rank(v, 1));
+    return view_error(v, "operand 1: expected rank %d, found rank %d", l->rank - 1,
+                      view_rank(v, 1));
   if (view_has(v, 2) && view_rank(v, 2) >= 0 && view_rank(v, 2) != 1)
     return view_error(v, "operand 2: expected rank 1, found rank %d", view_rank(v, 2));
   for (int i = 0; view_rank(v, 1) >= 0 && i < l->rank - 1; i++) {
     int64_t want, have;
-    if (dim_is_const(view_dim(v, 0, i ? i + 1 : 0), &want) && dim_is_const(view_dim(v, 1, i), &have) &&
-        want != have)
-      return view_error(v, "operand 1: dim %d: expected %" PRId64 ", found %" PRId64, i, want, have);
+    if (dim_is_const(view_dim(v, 0, i ? i + 1 : 0), &want) &&
+        dim_is_const(view_dim(v, 1, i), &have) && want != have)
+      return view_error(v, "operand 1: dim %d: expected %" PRId64 ", found %" PRId64, i, want,
+                        have);
   }
   return true;
 }
@@ -59,9 +61,11 @@ static bool shape_loss(op_view *v, shape_result *results) {
 }
 
 // Log-probability of class `cls` at the sample of loops 0 .. rank - 2.
-typedef const expr *(*log_prob)(comprehension *c, const void *data, const expr *const *at, int type);
+typedef const expr *(*log_prob)(comprehension *c, const void *data, const expr *const *at,
+                                int type);
 
-static const expr *plain_log_prob(comprehension *c, const void *data, const expr *const *at, int type) {
+static const expr *plain_log_prob(comprehension *c, const void *data, const expr *const *at,
+                                  int type) {
   (void)data;
   return expr_cast(c, expr_read(c, 0, view_rank(c->view, 0), at), type);
 }
@@ -71,7 +75,8 @@ typedef struct softmax {
   int max, sum; // temporaries of the slices along dim 1
 } softmax;
 
-static const expr *softmax_log_prob(comprehension *c, const void *data, const expr *const *at, int type) {
+static const expr *softmax_log_prob(comprehension *c, const void *data, const expr *const *at,
+                                    int type) {
   const softmax *x = data;
   const expr *kept[ONYX_MAX_RANK];
   for (int i = 0, n = 0; i < x->s.rank; i++)
@@ -96,7 +101,8 @@ static void sample_loss(comprehension *c, const loss *l, log_prob prob, const vo
   const expr *ok = expr_binary(c, EXPR_AND, expr_compare(c, EXPR_GE, target, zero),
                                expr_compare(c, EXPR_LT, target, classes));
   const onnx_attr *ignore = view_attr(v, "ignore_index");
-  const expr *ignored = ignore->kind ? expr_compare(c, EXPR_EQ, target, expr_index(c, ignore->i)) : NULL;
+  const expr *ignored =
+      ignore->kind ? expr_compare(c, EXPR_EQ, target, expr_index(c, ignore->i)) : NULL;
   if (ignored)
     ok = expr_binary(c, EXPR_OR, ok, ignored);
   const expr *last = expr_binary(c, EXPR_SUB, classes, expr_index(c, 1));
@@ -122,7 +128,8 @@ static void write_loss(comprehension *c, const loss *l, log_prob prob, const voi
   comp_stage *s = comp_stage_begin(c, l->rank - 1, loops);
   sample_loss(c, l, prob, data, type, &weight, &value);
   if (l->reduce == NONE) {
-    comp_write_at(c, s, comp_result(c, 0), l->rank - 1, at, expr_cast(c, value, view_elem(v, 0)), NULL);
+    comp_write_at(c, s, comp_result(c, 0), l->rank - 1, at, expr_cast(c, value, view_elem(v, 0)),
+                  NULL);
     return;
   }
   const expr *total = expr_acc(c, comp_acc_combine(c, s, ACC_ADD, type, value, NULL), type);

@@ -4,11 +4,11 @@
 // --- MatMul and MatMulInteger: NumPy's matmul, vectors promoted
 
 typedef struct product {
-  int a, b;       // ranks, -1 unknown
-  int rank;       // of the result
-  int batch;      // leading dims of the result that are batch dims
-  bool row, col;  // whether the result has the M and the N dim
-  const dim *k;   // contracted extent
+  int a, b;      // ranks, -1 unknown
+  int rank;      // of the result
+  int batch;     // leading dims of the result that are batch dims
+  bool row, col; // whether the result has the M and the N dim
+  const dim *k;  // contracted extent
   const dim *dims[ONYX_MAX_RANK];
 } product;
 
@@ -20,7 +20,8 @@ static bool batch_dims(op_view *v, product *p) {
     const dim *da = ia < 0 ? NULL : view_dim(v, 0, ia), *db = ib < 0 ? NULL : view_dim(v, 1, ib);
     int64_t x, y;
     if (da && db && dim_is_const(da, &x) && dim_is_const(db, &y) && x != y && x != 1 && y != 1)
-      return view_error(v, "operands 0 and 1: batch dims %d and %d do not broadcast (%lld and %lld)",
+      return view_error(v,
+                        "operands 0 and 1: batch dims %d and %d do not broadcast (%lld and %lld)",
                         ia, ib, (long long)x, (long long)y);
     p->dims[i] = !da ? db : !db ? da : dim_broadcast(v->dims, da, db);
   }
@@ -113,8 +114,8 @@ static bool need_ranks(op_view *v, const product *p) {
   return true;
 }
 
-static void write_product(comprehension *c, const product *p, const expr *a, const expr *b, int type,
-                          onyx_elem elem) {
+static void write_product(comprehension *c, const product *p, const expr *a, const expr *b,
+                          int type, onyx_elem elem) {
   comp_loop loops[ONYX_MAX_RANK + 1];
   comp_stage *s = comp_stage_begin(c, product_loops(p, loops), loops);
   int acc = comp_acc_combine(c, s, ACC_ADD, type, expr_binary(c, EXPR_MUL, a, b), NULL);
@@ -150,9 +151,10 @@ static const expr *zero_point(comprehension *c, int zp, int operand, int rank, i
   int n = view_rank(v, zp);
   const expr *at[ONYX_MAX_RANK];
   if (n == 1)
-    at[0] = vector_axis < 0 ? expr_index(c, 0)
-                            : broadcast_index(c, view_dim(v, zp, 0),
-                                              view_dim(v, operand, vector_axis), index[vector_axis]);
+    at[0] = vector_axis < 0
+                ? expr_index(c, 0)
+                : broadcast_index(c, view_dim(v, zp, 0), view_dim(v, operand, vector_axis),
+                                  index[vector_axis]);
   for (int i = 0; n != 1 && i < n; i++) {
     int axis = i + rank - n;
     at[i] = broadcast_index(c, view_dim(v, zp, i), view_dim(v, operand, axis), index[axis]);
@@ -281,8 +283,7 @@ static bool comp_gemm(op_view *v, const shape_result *results, comprehension *c)
     return view_error(v, "operand 2 ('C'): the rank is not known");
   onyx_elem elem = view_elem(v, 0);
   int type = expr_compute_type(elem);
-  const comp_loop loops[] = {
-      {LOOP_PARALLEL, g.m}, {LOOP_PARALLEL, g.n}, {LOOP_REDUCTION, g.k}};
+  const comp_loop loops[] = {{LOOP_PARALLEL, g.m}, {LOOP_PARALLEL, g.n}, {LOOP_REDUCTION, g.k}};
   const expr *i = expr_loop(c, 0), *j = expr_loop(c, 1), *k = expr_loop(c, 2);
   const expr *ia[] = {g.trans_a ? k : i, g.trans_a ? i : k};
   const expr *ib[] = {g.trans_b ? j : k, g.trans_b ? k : j};
@@ -294,8 +295,8 @@ static bool comp_gemm(op_view *v, const shape_result *results, comprehension *c)
   if (view_has(v, 2)) {
     const expr *at[2];
     for (int d = 0; d < bias; d++)
-      at[d] = broadcast_index(c, view_dim(v, 2, d), d == bias - 1 ? g.n : g.m,
-                              d == bias - 1 ? j : i);
+      at[d] =
+          broadcast_index(c, view_dim(v, 2, d), d == bias - 1 ? g.n : g.m, d == bias - 1 ? j : i);
     const expr *bias_value = expr_cast(c, expr_read(c, 2, bias, at), type);
     y = expr_binary(c, EXPR_ADD, y, scaled(c, bias_value, view_float(v, "beta")));
   }

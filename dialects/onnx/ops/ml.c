@@ -43,8 +43,8 @@ static bool feature_values(op_view *v, const char *name, int64_t n) {
   int64_t features;
   int rank = view_rank(v, 0);
   if (n > 1 && rank > 0 && dim_is_const(view_dim(v, 0, rank - 1), &features) && n != features)
-    return view_error(v, "%s: expected 1 or %" PRId64 " entries, one a feature, found %" PRId64, name,
-                      features, n);
+    return view_error(v, "%s: expected 1 or %" PRId64 " entries, one a feature, found %" PRId64,
+                      name, features, n);
   return true;
 }
 
@@ -112,8 +112,8 @@ static bool comp_normalizer(op_view *v, const shape_result *results, comprehensi
   size = square ? expr_unary(c, EXPR_SQRT, size) : size;
   comp_write_at(c, s, temp, rank - 1, at, size, NULL);
   s = comp_stage_over(c, y);
-  const expr *divisor = expr_binary(c, EXPR_MAX, expr_read(c, temp, rank - 1, at),
-                                    expr_float(c, type, 1e-30));
+  const expr *divisor =
+      expr_binary(c, EXPR_MAX, expr_read(c, temp, rank - 1, at), expr_float(c, type, 1e-30));
   const expr *q = expr_binary(c, EXPR_DIV, expr_cast(c, expr_read(c, 0, rank, at), type), divisor);
   comp_write_point(c, s, y, expr_cast(c, q, ONYX_F32));
   return true;
@@ -122,13 +122,15 @@ static bool comp_normalizer(op_view *v, const shape_result *results, comprehensi
 // --- Imputer: replaces one value (or NaN) by the feature's imputed value
 
 static bool verify_imputer(op_view *v) {
-  const onnx_attr *floats = view_attr(v, "imputed_value_floats"), *ints = view_attr(v, "imputed_value_int64s");
+  const onnx_attr *floats = view_attr(v, "imputed_value_floats"),
+                  *ints = view_attr(v, "imputed_value_int64s");
   onyx_elem elem = view_elem(v, 0);
   const onnx_attr *used = onyx_elem_is_float(elem) ? floats : ints;
   if (!used->n)
     return view_error(v, "%s: expected 1 entry or one a feature, found none",
                       used == floats ? "imputed_value_floats" : "imputed_value_int64s");
-  return feature_values(v, used == floats ? "imputed_value_floats" : "imputed_value_int64s", used->n);
+  return feature_values(v, used == floats ? "imputed_value_floats" : "imputed_value_int64s",
+                        used->n);
 }
 
 static bool shape_imputer(op_view *v, shape_result *results) {
@@ -147,10 +149,12 @@ static bool comp_imputer(op_view *v, const shape_result *results, comprehension 
   int table = is_float ? ml_float_table(c, elem, a) : ml_int_table(c, a);
   comp_stage *s = comp_stage_over(c, y);
   const expr *x = read_point(c);
-  const expr *value = ml_at(c, table, a->n == 1 || rank == 0 ? expr_index(c, 0) : expr_loop(c, rank - 1));
+  const expr *value =
+      ml_at(c, table, a->n == 1 || rank == 0 ? expr_index(c, 0) : expr_loop(c, rank - 1));
   double target = view_float(v, "replaced_value_float");
-  const expr *hit = !is_float ? expr_compare(c, EXPR_EQ, expr_cast(c, x, ONYX_I64),
-                                             expr_int(c, ONYX_I64, view_int(v, "replaced_value_int64")))
+  const expr *hit = !is_float
+                        ? expr_compare(c, EXPR_EQ, expr_cast(c, x, ONYX_I64),
+                                       expr_int(c, ONYX_I64, view_int(v, "replaced_value_int64")))
                     : isnan(target) ? expr_unary(c, EXPR_ISNAN, x)
                                     : expr_compare(c, EXPR_EQ, x, expr_float(c, elem, target));
   comp_write_point(c, s, y, expr_select(c, hit, expr_cast(c, value, elem), x));
@@ -236,9 +240,10 @@ static bool verify_feature_vectorizer(op_view *v) {
     int rank = view_rank(v, i);
     if (rank > 2 || rank == 0)
       return view_error(v, "operand %d: expected rank 1 or 2, found rank %d", i, rank);
-    if (i < sizes->n && rank > 0 && dim_is_const(view_dim(v, i, rank - 1), &n) && n != sizes->ints[i])
-      return view_error(v, "operand %d: inputdimensions says %" PRId64 " features, found %" PRId64, i,
-                        sizes->ints[i], n);
+    if (i < sizes->n && rank > 0 && dim_is_const(view_dim(v, i, rank - 1), &n) &&
+        n != sizes->ints[i])
+      return view_error(v, "operand %d: inputdimensions says %" PRId64 " features, found %" PRId64,
+                        i, sizes->ints[i], n);
   }
   return true;
 }
@@ -250,7 +255,8 @@ static bool comp_feature_vectorizer(op_view *v, const shape_result *results, com
     if (!known_rank(v, i))
       return false;
     int rank = view_rank(v, i);
-    const dim *n = view_dim(v, i, rank - 1), *rows = rank == 2 ? view_dim(v, i, 0) : dim_const(v->dims, 1);
+    const dim *n = view_dim(v, i, rank - 1),
+              *rows = rank == 2 ? view_dim(v, i, 0) : dim_const(v->dims, 1);
     const comp_loop loops[] = {{LOOP_PARALLEL, rows}, {LOOP_PARALLEL, n}};
     comp_stage *s = comp_stage_begin(c, 2, loops);
     const expr *in[] = {expr_loop(c, 0), expr_loop(c, 1)};
@@ -303,7 +309,8 @@ static bool comp_one_hot_encoder(op_view *v, const shape_result *results, compre
     const expr *is = expr_compare(c, EXPR_EQ, x, ml_at(c, table, expr_loop(c, rank)));
     const expr *any = expr_acc(c, comp_acc_combine(c, s, ACC_OR, ONYX_BOOL, is, NULL), ONYX_BOOL);
     const expr *found = expr_cast(c, x, ONYX_INDEX);
-    comp_write_at(c, s, seen, rank, at, expr_check(c, any, any, 8, found, expr_index(c, cats->n)), NULL);
+    comp_write_at(c, s, seen, rank, at, expr_check(c, any, any, 8, found, expr_index(c, cats->n)),
+                  NULL);
   }
   comp_stage *s = comp_stage_over(c, y);
   const expr *x = expr_cast(c, read_point(c), ONYX_I64);
@@ -320,7 +327,8 @@ static bool verify_any(op_view *v) {
 const op_def ops_ml[] = {
     {"ArrayFeatureExtractor", verify_array_feature, shape_array_feature, comp_array_feature},
     {"Binarizer", verify_any, shape_same, comp_binarizer},
-    {"FeatureVectorizer", verify_feature_vectorizer, shape_feature_vectorizer, comp_feature_vectorizer},
+    {"FeatureVectorizer", verify_feature_vectorizer, shape_feature_vectorizer,
+     comp_feature_vectorizer},
     {"Imputer", verify_imputer, shape_imputer, comp_imputer},
     {"Normalizer", verify_normalizer, shape_same, comp_normalizer},
     {"OneHotEncoder", verify_any, shape_one_hot_encoder, comp_one_hot_encoder},

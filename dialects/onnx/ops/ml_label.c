@@ -15,7 +15,10 @@ static bool labels_of(op_view *v, const char *kind, labels *l) {
   static const struct {
     const char *suffix;
     onyx_elem elem;
-  } forms[] = {{"tensor", ONYX_ELEM_UNDEFINED}, {"int64s", ONYX_I64}, {"floats", ONYX_F32}, {"strings", ONYX_STRING}};
+  } forms[] = {{"tensor", ONYX_ELEM_UNDEFINED},
+               {"int64s", ONYX_I64},
+               {"floats", ONYX_F32},
+               {"strings", ONYX_STRING}};
   int found = 0;
   for (int i = 0; i < 4; i++) {
     char name[32];
@@ -33,15 +36,18 @@ static bool labels_of(op_view *v, const char *kind, labels *l) {
         l->n *= a->tensor->type.dims[d]->value;
     }
   }
-  return found == 1 || view_error(v, "%s*: expected one of int64s, floats, strings and tensor, found %d", kind, found);
+  return found == 1 ||
+         view_error(v, "%s*: expected one of int64s, floats, strings and tensor, found %d", kind,
+                    found);
 }
 
 static bool encoder_of(op_view *v, labels *keys, labels *values) {
   if (!labels_of(v, "keys_", keys) || !labels_of(v, "values_", values))
     return false;
   if (keys->n != values->n)
-    return view_error(v, "keys_* and values_*: expected as many of both, found %" PRId64 " and %" PRId64,
-                      keys->n, values->n);
+    return view_error(
+        v, "keys_* and values_*: expected as many of both, found %" PRId64 " and %" PRId64, keys->n,
+        values->n);
   onyx_elem x = view_elem(v, 0);
   if (x != ONYX_ELEM_UNDEFINED && x != keys->elem)
     return view_error(v, "operand 0 ('X'): expected the keys' type %s, found %s",
@@ -65,7 +71,8 @@ static bool shape_encoder(op_view *v, shape_result *results) {
 
 static int label_table(comprehension *c, const labels *l) {
   if (l->attr->tensor)
-    return l->attr->tensor->data && l->n > 0 ? comp_table(c, l->elem, l->n, l->attr->tensor->data) : -1;
+    return l->attr->tensor->data && l->n > 0 ? comp_table(c, l->elem, l->n, l->attr->tensor->data)
+                                             : -1;
   return l->elem == ONYX_I64 ? ml_int_table(c, l->attr) : ml_float_table(c, l->elem, l->attr);
 }
 
@@ -73,7 +80,8 @@ static const expr *default_label(comprehension *c, const labels *values) {
   op_view *v = c->view;
   const onnx_attr *tensor = view_attr(v, "default_tensor");
   if (tensor->tensor && tensor->tensor->data && tensor->tensor->num_elements == 1)
-    return ml_at(c, comp_table(c, tensor->tensor->type.elem, 1, tensor->tensor->data), expr_index(c, 0));
+    return ml_at(c, comp_table(c, tensor->tensor->type.elem, 1, tensor->tensor->data),
+                 expr_index(c, 0));
   if (onyx_elem_is_float(values->elem))
     return expr_float(c, values->elem, view_float(v, "default_float"));
   return expr_int(c, values->elem, view_int(v, "default_int64"));
@@ -104,8 +112,9 @@ static bool comp_encoder(op_view *v, const shape_result *results, comprehension 
   const expr *x = expr_read(c, 0, rank, at), *k = ml_at(c, key, expr_loop(c, rank));
   const expr *hit = expr_compare(c, EXPR_EQ, x, k);
   if (onyx_elem_is_float(keys.elem))
-    hit = expr_binary(c, EXPR_OR, hit,
-                      expr_binary(c, EXPR_AND, expr_unary(c, EXPR_ISNAN, x), expr_unary(c, EXPR_ISNAN, k)));
+    hit = expr_binary(
+        c, EXPR_OR, hit,
+        expr_binary(c, EXPR_AND, expr_unary(c, EXPR_ISNAN, x), expr_unary(c, EXPR_ISNAN, k)));
   const expr *found = expr_acc(c, 0, ONYX_INDEX), *none = expr_index(c, -1);
   comp_acc_general(c, s, ONYX_INDEX, none, expr_select(c, hit, expr_loop(c, rank), found));
   const expr *safe = expr_binary(c, EXPR_MAX, found, expr_index(c, 0));
@@ -119,7 +128,9 @@ static bool comp_encoder(op_view *v, const shape_result *results, comprehension 
 static bool verify_mapper(op_view *v) {
   const onnx_attr *ints = view_attr(v, "cats_int64s"), *strings = view_attr(v, "cats_strings");
   return ints->n == strings->n ||
-         view_error(v, "cats_int64s and cats_strings: expected as many of both, found %" PRId64 " and %" PRId64,
+         view_error(v,
+                    "cats_int64s and cats_strings: expected as many of both, found %" PRId64
+                    " and %" PRId64,
                     ints->n, strings->n);
 }
 

@@ -15,7 +15,9 @@ static const dim *rows_of(op_view *v) {
   int rank = view_rank(v, 0);
   return rank < 0 ? dim_unknown(v->dims) : rank == 2 ? view_dim(v, 0, 0) : dim_const(v->dims, 1);
 }
-static const dim *features_of(op_view *v) { return view_dim(v, 0, view_rank(v, 0) - 1); }
+static const dim *features_of(op_view *v) {
+  return view_dim(v, 0, view_rank(v, 0) - 1);
+}
 
 static const expr *read_feature(comprehension *c, const expr *row, const expr *k, int type) {
   const expr *at[] = {row, k};
@@ -29,11 +31,13 @@ static void linear_scores(comprehension *c, int scores, int64_t outputs, int typ
   const onnx_attr *intercepts = view_attr(v, "intercepts");
   int weights = ml_float_table(c, type, view_attr(v, "coefficients"));
   int offsets = intercepts->n ? ml_float_table(c, type, intercepts) : -1;
-  const comp_loop loops[] = {{LOOP_PARALLEL, rows_of(v)}, {LOOP_PARALLEL, dim_const(v->dims, outputs)},
+  const comp_loop loops[] = {{LOOP_PARALLEL, rows_of(v)},
+                             {LOOP_PARALLEL, dim_const(v->dims, outputs)},
                              {LOOP_REDUCTION, features_of(v)}};
   comp_stage *s = comp_stage_begin(c, 3, loops);
   const expr *n = expr_loop(c, 0), *e = expr_loop(c, 1), *k = expr_loop(c, 2), *at[] = {n, e};
-  const expr *w = expr_binary(c, EXPR_ADD, expr_binary(c, EXPR_MUL, e, expr_dim(c, features_of(v))), k);
+  const expr *w =
+      expr_binary(c, EXPR_ADD, expr_binary(c, EXPR_MUL, e, expr_dim(c, features_of(v))), k);
   const expr *term = expr_binary(c, EXPR_MUL, read_feature(c, n, k, type), ml_at(c, weights, w));
   const expr *y = expr_acc(c, comp_acc_combine(c, s, ACC_ADD, type, term, NULL), type);
   if (offsets >= 0)
@@ -47,10 +51,12 @@ static bool check_linear(op_view *v, int64_t outputs) {
   if (outputs < 1 || n < 1 || n % outputs)
     return view_error(v, "coefficients: %" PRId64 " of them for %" PRId64 " outputs", n, outputs);
   if (offsets && offsets != outputs)
-    return view_error(v, "intercepts: expected %" PRId64 " entries, found %" PRId64, outputs, offsets);
+    return view_error(v, "intercepts: expected %" PRId64 " entries, found %" PRId64, outputs,
+                      offsets);
   if (view_rank(v, 0) > 0 && dim_is_const(features_of(v), &features) && features * outputs != n)
-    return view_error(v, "coefficients: expected %" PRId64 " for each of %" PRId64 " outputs, found %" PRId64,
-                      features, outputs, n);
+    return view_error(
+        v, "coefficients: expected %" PRId64 " for each of %" PRId64 " outputs, found %" PRId64,
+        features, outputs, n);
   return true;
 }
 
@@ -97,7 +103,8 @@ typedef struct classifier {
 } classifier;
 
 static bool classifier_of(op_view *v, classifier *k) {
-  const onnx_attr *ints = view_attr(v, "classlabels_ints"), *strings = view_attr(v, "classlabels_strings");
+  const onnx_attr *ints = view_attr(v, "classlabels_ints"),
+                  *strings = view_attr(v, "classlabels_strings");
   k->strings = strings->n > 0;
   k->classes = ints->n > strings->n ? ints->n : strings->n;
   int64_t n = view_attr(v, "coefficients")->n, offsets = view_attr(v, "intercepts")->n, features;
@@ -133,7 +140,8 @@ static int two_columns(comprehension *c, int scores, int type) {
   const dim *shape[] = {rows_of(v), dim_const(v->dims, 2)};
   int both = comp_temp(c, (onyx_elem)type, 2, shape);
   const comp_loop loop = {LOOP_PARALLEL, shape[0]};
-  const expr *n = expr_loop(c, 0), *zero = expr_index(c, 0), *from[] = {n, zero}, *one[] = {n, expr_index(c, 1)};
+  const expr *n = expr_loop(c, 0), *zero = expr_index(c, 0), *from[] = {n, zero},
+             *one[] = {n, expr_index(c, 1)};
   comp_stage *s = comp_stage_begin(c, 1, &loop);
   const expr *x = expr_read(c, scores, 2, from);
   comp_write_at(c, s, both, 2, from, expr_unary(c, EXPR_NEG, x), NULL);
@@ -150,7 +158,8 @@ static const expr *label(comprehension *c, const expr *column) {
   return ml_at(c, table, expr_binary(c, EXPR_MIN, column, last));
 }
 
-// The class of the greatest score (the first of equal ones); one column is compared with a threshold.
+// The class of the greatest score (the first of equal ones); one column is compared with a
+// threshold.
 static void write_labels(comprehension *c, const classifier *k, ml_transform t, int probabilities) {
   op_view *v = c->view;
   int type = c->buffers[probabilities].elem, y = comp_result(c, 0);
@@ -160,11 +169,13 @@ static void write_labels(comprehension *c, const classifier *k, ml_transform t, 
     const expr *only[] = {n, expr_index(c, 0)};
     const expr *yes = expr_compare(c, EXPR_GE, expr_read(c, probabilities, 2, only),
                                    expr_float(c, type, t == ML_NONE ? 0 : 0.5));
-    const expr *first = view_attr(v, "classlabels_ints")->n ? label(c, expr_index(c, 0)) : expr_int(c, ONYX_I64, 1);
+    const expr *first =
+        view_attr(v, "classlabels_ints")->n ? label(c, expr_index(c, 0)) : expr_int(c, ONYX_I64, 1);
     comp_write_point(c, s, y, expr_select(c, yes, first, expr_int(c, ONYX_I64, 0)));
     return;
   }
-  const comp_loop loops[] = {{LOOP_PARALLEL, rows_of(v)}, {LOOP_REDUCTION, dim_const(v->dims, k->columns)}};
+  const comp_loop loops[] = {{LOOP_PARALLEL, rows_of(v)},
+                             {LOOP_REDUCTION, dim_const(v->dims, k->columns)}};
   comp_stage *s = comp_stage_begin(c, 2, loops);
   const expr *x = expr_read(c, probabilities, 2, at), *best = expr_acc(c, 0, type);
   const expr *which = expr_acc(c, 1, ONYX_INDEX), *beats = expr_compare(c, EXPR_GT, x, best);
@@ -201,19 +212,24 @@ static bool svm_of(op_view *v, int64_t *supports) {
   int64_t n = view_attr(v, "support_vectors")->n, features;
   const char *kernel = view_string(v, "kernel_type");
   *supports = view_int(v, "n_supports");
-  if (strcmp(kernel, "LINEAR") && strcmp(kernel, "POLY") && strcmp(kernel, "RBF") && strcmp(kernel, "SIGMOID"))
+  if (strcmp(kernel, "LINEAR") && strcmp(kernel, "POLY") && strcmp(kernel, "RBF") &&
+      strcmp(kernel, "SIGMOID"))
     return view_error(v, "kernel_type: expected LINEAR, POLY, RBF or SIGMOID, found '%s'", kernel);
   if (strcmp(kernel, "LINEAR") && *supports && view_attr(v, "kernel_params")->n != 3)
-    return view_error(v, "kernel_params: expected gamma, coef0 and degree, found %" PRId64 " entries",
+    return view_error(v,
+                      "kernel_params: expected gamma, coef0 and degree, found %" PRId64 " entries",
                       view_attr(v, "kernel_params")->n);
   if (view_attr(v, "rho")->n < 1)
     return view_error(v, "rho: expected at least one entry");
-  if (*supports < 0 || (*supports && (n % *supports || view_attr(v, "coefficients")->n < *supports)))
-    return view_error(v, "n_supports: %" PRId64 " vectors do not fit %" PRId64 " numbers", *supports, n);
+  if (*supports < 0 ||
+      (*supports && (n % *supports || view_attr(v, "coefficients")->n < *supports)))
+    return view_error(v, "n_supports: %" PRId64 " vectors do not fit %" PRId64 " numbers",
+                      *supports, n);
   if (view_rank(v, 0) > 0 && dim_is_const(features_of(v), &features)) {
     int64_t have = *supports ? n / *supports : view_attr(v, "coefficients")->n;
     if (have != features)
-      return view_error(v, "operand 0 ('X'): expected %" PRId64 " features, found %" PRId64, have, features);
+      return view_error(v, "operand 0 ('X'): expected %" PRId64 " features, found %" PRId64, have,
+                        features);
   }
   return matrix(v);
 }
@@ -244,19 +260,22 @@ static int kernels(comprehension *c, int64_t supports, int type) {
       {LOOP_PARALLEL, shape[0]}, {LOOP_PARALLEL, shape[1]}, {LOOP_REDUCTION, features_of(v)}};
   comp_stage *s = comp_stage_begin(c, 3, loops);
   const expr *n = expr_loop(c, 0), *j = expr_loop(c, 1), *k = expr_loop(c, 2), *at[] = {n, j};
-  const expr *flat = expr_binary(c, EXPR_ADD, expr_binary(c, EXPR_MUL, j, expr_dim(c, features_of(v))), k);
+  const expr *flat =
+      expr_binary(c, EXPR_ADD, expr_binary(c, EXPR_MUL, j, expr_dim(c, features_of(v))), k);
   const expr *x = read_feature(c, n, k, type), *y = ml_at(c, vectors, flat);
   bool rbf = !strcmp(name, "RBF");
   const expr *difference = expr_binary(c, EXPR_SUB, x, y);
-  const expr *term = rbf ? expr_binary(c, EXPR_MUL, difference, difference) : expr_binary(c, EXPR_MUL, x, y);
+  const expr *term =
+      rbf ? expr_binary(c, EXPR_MUL, difference, difference) : expr_binary(c, EXPR_MUL, x, y);
   const expr *dot = expr_acc(c, comp_acc_combine(c, s, ACC_ADD, type, term, NULL), type);
   if (rbf) {
     dot = expr_unary(c, EXPR_EXP, expr_binary(c, EXPR_MUL, expr_float(c, type, -gamma), dot));
   } else if (strcmp(name, "LINEAR")) {
     dot = expr_binary(c, EXPR_ADD, expr_binary(c, EXPR_MUL, dot, expr_float(c, type, gamma)),
                       expr_float(c, type, coef0));
-    dot = !strcmp(name, "SIGMOID") ? expr_unary(c, EXPR_TANH, dot)
-                                   : expr_binary(c, EXPR_POW, dot, expr_float(c, type, (double)(int64_t)degree));
+    dot = !strcmp(name, "SIGMOID")
+              ? expr_unary(c, EXPR_TANH, dot)
+              : expr_binary(c, EXPR_POW, dot, expr_float(c, type, (double)(int64_t)degree));
   }
   comp_write_at(c, s, out, 2, at, dot, NULL);
   return out;
@@ -273,12 +292,15 @@ static bool comp_svm(op_view *v, const shape_result *results, comprehension *c) 
   int weights = ml_float_table(c, type, view_attr(v, "coefficients"));
   int kernel = supports ? kernels(c, supports, type) : -1;
   int scores = comp_temp(c, (onyx_elem)type, 2, results[0].type.dims);
-  const comp_loop loops[] = {{LOOP_PARALLEL, rows_of(v)},
-                             {LOOP_REDUCTION, supports ? dim_const(v->dims, supports) : features_of(v)}};
+  const comp_loop loops[] = {
+      {LOOP_PARALLEL, rows_of(v)},
+      {LOOP_REDUCTION, supports ? dim_const(v->dims, supports) : features_of(v)}};
   comp_stage *s = comp_stage_begin(c, 2, loops);
-  const expr *n = expr_loop(c, 0), *k = expr_loop(c, 1), *at[] = {n, k}, *out[] = {n, expr_index(c, 0)};
+  const expr *n = expr_loop(c, 0), *k = expr_loop(c, 1), *at[] = {n, k},
+             *out[] = {n, expr_index(c, 0)};
   const expr *x = supports ? expr_read(c, kernel, 2, at) : read_feature(c, n, k, type);
-  int acc = comp_acc_combine(c, s, ACC_ADD, type, expr_binary(c, EXPR_MUL, x, ml_at(c, weights, k)), NULL);
+  int acc = comp_acc_combine(c, s, ACC_ADD, type, expr_binary(c, EXPR_MUL, x, ml_at(c, weights, k)),
+                             NULL);
   const expr *y = expr_binary(c, EXPR_ADD, expr_acc(c, acc, type),
                               expr_float(c, type, view_attr(v, "rho")->floats[0]));
   if (view_int(v, "one_class"))

@@ -1,4 +1,5 @@
-// TreeEnsemble: nodes in flat tables; a walk is a reduction over the depth whose accumulator is the node.
+// TreeEnsemble: nodes in flat tables; a walk is a reduction over the depth whose accumulator is the
+// node.
 #include "dialects/onnx/ops/convert.h"
 #include "dialects/onnx/ops/ml_util.h"
 #include "dialects/onnx/ops/op.h"
@@ -50,8 +51,9 @@ static bool forest_sizes(op_view *v, forest *f) {
   for (int64_t i = 0; i < f->num_leaves; i++) {
     int64_t t = view_attr(v, "leaf_targetids")->ints[i];
     if (t < 0 || t >= f->targets)
-      return view_error(v, "leaf_targetids: entry %" PRId64 " is %" PRId64 ", expected below %" PRId64, i, t,
-                        f->targets);
+      return view_error(v,
+                        "leaf_targetids: entry %" PRId64 " is %" PRId64 ", expected below %" PRId64,
+                        i, t, f->targets);
   }
   return true;
 }
@@ -67,7 +69,8 @@ static void forest_alloc(op_view *v, forest *f, int64_t members) {
   f->split = ONYX_NEW_ARRAY(v->arena, double, f->cap);
 }
 
-static bool read_branch(op_view *v, const char *name, const char *leaf, const forest *f, int64_t *out) {
+static bool read_branch(op_view *v, const char *name, const char *leaf, const forest *f,
+                        int64_t *out) {
   const onnx_attr *to = ints(v, name, f->num_nodes, "nodes_featureids");
   const onnx_attr *is_leaf = ints(v, leaf, f->num_nodes, "nodes_featureids");
   if (!to || !is_leaf)
@@ -77,7 +80,8 @@ static bool read_branch(op_view *v, const char *name, const char *leaf, const fo
     if (to->ints[i] < 0 || to->ints[i] >= end)
       return view_error(v, "%s: entry %" PRId64 " is %" PRId64 ", expected below %" PRId64, name, i,
                         to->ints[i], end);
-    out[i] = is_leaf->ints[i] ? -1 - to->ints[i] : to->ints[i]; // leaves negative until nodes are counted
+    out[i] = is_leaf->ints[i] ? -1 - to->ints[i]
+                              : to->ints[i]; // leaves negative until nodes are counted
   }
   return true;
 }
@@ -110,7 +114,8 @@ static bool spread_sets(op_view *v, forest *f) {
   return true;
 }
 
-// Depth of the forest: longest walk, by relaxing edges at most num_nodes times (a longer one is a cycle).
+// Depth of the forest: longest walk, by relaxing edges at most num_nodes times (a longer one is a
+// cycle).
 static bool measure(op_view *v, forest *f) {
   int64_t *depth = ONYX_NEW_ARRAY(v->arena, int64_t, f->num_nodes);
   int64_t *stack = ONYX_NEW_ARRAY(v->arena, int64_t, f->num_nodes + 1);
@@ -118,8 +123,8 @@ static bool measure(op_view *v, forest *f) {
   const onnx_attr *roots = view_attr(v, "tree_roots");
   for (int64_t r = 0; r < roots->n; r++) {
     if (roots->ints[r] < 0 || roots->ints[r] >= f->num_nodes)
-      return view_error(v, "tree_roots: entry %" PRId64 " is %" PRId64 ", expected below %" PRId64, r,
-                        roots->ints[r], f->num_nodes);
+      return view_error(v, "tree_roots: entry %" PRId64 " is %" PRId64 ", expected below %" PRId64,
+                        r, roots->ints[r], f->num_nodes);
     int64_t top = 0;
     stack[top++] = roots->ints[r];
     while (top) {
@@ -159,7 +164,8 @@ static bool read_nodes(op_view *v, forest *f) {
     return view_error(v, "membership_values: expected a constant tensor");
   forest_alloc(v, f, members->tensor ? members->tensor->num_elements : 0);
   const onnx_attr *missing = view_attr(v, "nodes_missing_value_tracks_true");
-  if (missing->n && !(missing = ints(v, "nodes_missing_value_tracks_true", f->num_nodes, "nodes_featureids")))
+  if (missing->n &&
+      !(missing = ints(v, "nodes_missing_value_tracks_true", f->num_nodes, "nodes_featureids")))
     return false;
   for (int64_t i = 0; i < f->num_nodes; i++) {
     f->feature[i] = view_attr(v, "nodes_featureids")->ints[i];
@@ -168,7 +174,8 @@ static bool read_nodes(op_view *v, forest *f) {
     f->missing[i] = missing->n ? missing->ints[i] != 0 : 0;
     f->any_missing |= f->missing[i] != 0;
     if (f->mode[i] < LEQ || f->mode[i] > MEMBER)
-      return view_error(v, "nodes_modes: entry %" PRId64 " is %" PRId64 ", expected 0 to 6", i, f->mode[i]);
+      return view_error(v, "nodes_modes: entry %" PRId64 " is %" PRId64 ", expected 0 to 6", i,
+                        f->mode[i]);
     if (f->feature[i] < 0)
       return view_error(v, "nodes_featureids: entry %" PRId64 " is negative", i);
   }
@@ -190,7 +197,8 @@ static bool forest_of(op_view *v, forest *f) {
 
 // Values that live in files are not read to verify.
 static bool values_known(op_view *v) {
-  static const char *const names[] = {"nodes_modes", "nodes_splits", "leaf_weights", "membership_values"};
+  static const char *const names[] = {"nodes_modes", "nodes_splits", "leaf_weights",
+                                      "membership_values"};
   for (int i = 0; i < 4; i++) {
     const onnx_operand *t = view_attr(v, names[i])->tensor;
     if (t && t->num_elements && !t->data)
@@ -232,15 +240,16 @@ static const expr *test(comprehension *c, int mode, const expr *x, const expr *s
 }
 
 // The test of a node; only modes that occur cost anything.
-static const expr *node_test(comprehension *c, const forest *f, int modes, const expr *node, const expr *x,
-                             const expr *split) {
+static const expr *node_test(comprehension *c, const forest *f, int modes, const expr *node,
+                             const expr *x, const expr *split) {
   const expr *yes = NULL;
   for (int m = NEQ; m >= LEQ; m--) {
     if (!f->used[m])
       continue;
     const expr *t = test(c, m, x, split);
     if (yes)
-      yes = expr_select(c, expr_compare(c, EXPR_EQ, ml_at(c, modes, node), expr_int(c, ONYX_I64, m)), t, yes);
+      yes = expr_select(
+          c, expr_compare(c, EXPR_EQ, ml_at(c, modes, node), expr_int(c, ONYX_I64, m)), t, yes);
     else
       yes = t;
   }
@@ -257,12 +266,14 @@ static int walk(comprehension *c, const forest *f, int type) {
   onnx_attr splits = {.n = f->num_nodes, .floats = f->split};
   int split = ml_float_table(c, type, &splits);
   int roots = ml_int_table(c, view_attr(v, "tree_roots"));
-  const comp_loop loops[] = {{LOOP_PARALLEL, shape[0]}, {LOOP_PARALLEL, shape[1]},
+  const comp_loop loops[] = {{LOOP_PARALLEL, shape[0]},
+                             {LOOP_PARALLEL, shape[1]},
                              {LOOP_REDUCTION, dim_const(v->dims, f->depth)}};
   comp_stage *s = comp_stage_begin(c, 3, loops);
   const expr *row = expr_loop(c, 0), *tree = expr_loop(c, 1), *state = expr_acc(c, 0, ONYX_INDEX);
   const expr *node = expr_binary(c, EXPR_MIN, state, expr_index(c, f->num_nodes - 1));
-  const expr *columns = expr_dim(c, view_dim(v, 0, 1)), *column = expr_cast(c, ml_at(c, feature, node), ONYX_INDEX);
+  const expr *columns = expr_dim(c, view_dim(v, 0, 1)),
+             *column = expr_cast(c, ml_at(c, feature, node), ONYX_INDEX);
   const expr *last = expr_binary(c, EXPR_SUB, columns, expr_index(c, 1));
   const expr *safe = expr_check(c, expr_binary(c, EXPR_MIN, column, last),
                                 expr_compare(c, EXPR_LT, column, columns), 1, column, columns);
@@ -274,9 +285,11 @@ static int walk(comprehension *c, const forest *f, int type) {
   const expr *at[] = {row, safe}, *x = expr_cast(c, expr_read(c, 0, 2, at), type);
   const expr *taken = node_test(c, f, modes, node, x, ml_at(c, split, node));
   if (f->any_missing) {
-    const expr *tracks = expr_compare(c, EXPR_NE, ml_at(c, table_of(c, f->num_nodes, f->missing), node),
-                                      expr_int(c, ONYX_I64, 0));
-    taken = expr_binary(c, EXPR_OR, taken, expr_binary(c, EXPR_AND, tracks, expr_unary(c, EXPR_ISNAN, x)));
+    const expr *tracks =
+        expr_compare(c, EXPR_NE, ml_at(c, table_of(c, f->num_nodes, f->missing), node),
+                     expr_int(c, ONYX_I64, 0));
+    taken = expr_binary(c, EXPR_OR, taken,
+                        expr_binary(c, EXPR_AND, tracks, expr_unary(c, EXPR_ISNAN, x)));
   }
   const expr *next = expr_select(c, taken, ml_at(c, yes, node), ml_at(c, no, node));
   const expr *inner = expr_compare(c, EXPR_LT, state, expr_index(c, f->num_nodes));
@@ -297,18 +310,24 @@ static void aggregate(comprehension *c, const forest *f, int leaves, int scores,
   for (int64_t i = 0; i < f->num_leaves; i++)
     weights[i] = tensor_number(view_attr(v, "leaf_weights"), i);
   onnx_attr values = {.n = f->num_leaves, .floats = weights};
-  int weight = ml_float_table(c, type, &values), target = ml_int_table(c, view_attr(v, "leaf_targetids"));
+  int weight = ml_float_table(c, type, &values),
+      target = ml_int_table(c, view_attr(v, "leaf_targetids"));
   const comp_loop loops[] = {{LOOP_PARALLEL, view_dim(v, 0, 0)},
                              {LOOP_PARALLEL, dim_const(v->dims, f->targets)},
                              {LOOP_REDUCTION, dim_const(v->dims, f->num_trees)}};
   comp_stage *s = comp_stage_begin(c, 3, loops);
-  const expr *at[] = {expr_loop(c, 0), expr_loop(c, 2)}, *out[] = {expr_loop(c, 0), expr_loop(c, 1)};
+  const expr *at[] = {expr_loop(c, 0), expr_loop(c, 2)},
+             *out[] = {expr_loop(c, 0), expr_loop(c, 1)};
   const expr *leaf = expr_cast(c, expr_read(c, leaves, 2, at), ONYX_INDEX);
-  const expr *mine = expr_compare(c, EXPR_EQ, expr_cast(c, ml_at(c, target, leaf), ONYX_INDEX), out[1]);
+  const expr *mine =
+      expr_compare(c, EXPR_EQ, expr_cast(c, ml_at(c, target, leaf), ONYX_INDEX), out[1]);
   const expr *w = ml_at(c, weight, leaf), *zero = expr_zero(c, type);
   acc_kind kind = function == MIN ? ACC_MIN : function == MAX ? ACC_MAX : ACC_ADD;
-  const expr *none = function == MIN ? expr_highest(c, type) : function == MAX ? expr_lowest(c, type) : zero;
-  int acc = comp_acc_combine(c, s, kind, type, f->targets == 1 ? w : expr_select(c, mine, w, none), NULL);
+  const expr *none = function == MIN   ? expr_highest(c, type)
+                     : function == MAX ? expr_lowest(c, type)
+                                       : zero;
+  int acc =
+      comp_acc_combine(c, s, kind, type, f->targets == 1 ? w : expr_select(c, mine, w, none), NULL);
   const expr *y = expr_acc(c, acc, type);
   if (function == AVERAGE)
     y = expr_binary(c, EXPR_DIV, y, expr_float(c, type, (double)f->num_trees));

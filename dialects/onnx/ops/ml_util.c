@@ -3,7 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-int ml_compute_type(onyx_elem elem) { return elem == ONYX_F64 ? ONYX_F64 : ONYX_F32; }
+int ml_compute_type(onyx_elem elem) {
+  return elem == ONYX_F64 ? ONYX_F64 : ONYX_F32;
+}
 
 int ml_float_table(comprehension *c, int type, const onnx_attr *values) {
   if (values->n == 0)
@@ -20,7 +22,9 @@ int ml_int_table(comprehension *c, const onnx_attr *values) {
   return values->n == 0 ? -1 : comp_table(c, ONYX_I64, values->n, values->ints);
 }
 
-const expr *ml_at(comprehension *c, int buffer, const expr *at) { return expr_read(c, buffer, 1, &at); }
+const expr *ml_at(comprehension *c, int buffer, const expr *at) {
+  return expr_read(c, buffer, 1, &at);
+}
 
 bool ml_transform_of(op_view *v, ml_transform *out) {
   static const char *const names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
@@ -30,8 +34,9 @@ bool ml_transform_of(op_view *v, ml_transform *out) {
     if (!strcmp(name, names[i]))
       return true;
   }
-  return view_error(v, "post_transform: expected NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT, found '%s'",
-                    name);
+  return view_error(
+      v, "post_transform: expected NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT, found '%s'",
+      name);
 }
 
 static const expr *logistic(comprehension *c, const expr *x) {
@@ -40,18 +45,20 @@ static const expr *logistic(comprehension *c, const expr *x) {
   return expr_binary(c, EXPR_DIV, one, expr_binary(c, EXPR_ADD, one, e));
 }
 
-// sqrt(2) * erfinv(2 x - 1), with Winitzki's approximation of the inverse error function (a = 0.147),
-// the one that the operator's implementations use.
+// sqrt(2) * erfinv(2 x - 1), with Winitzki's approximation of the inverse error function (a =
+// 0.147), the one that the operator's implementations use.
 static const expr *probit(comprehension *c, const expr *x) {
   int t = x->type;
   const expr *one = expr_one(c, t), *zero = expr_zero(c, t);
   const expr *y = expr_binary(c, EXPR_SUB, expr_binary(c, EXPR_MUL, expr_float(c, t, 2), x), one);
-  const expr *log = expr_unary(c, EXPR_LOG, expr_binary(c, EXPR_MUL, expr_binary(c, EXPR_SUB, one, y),
-                                                        expr_binary(c, EXPR_ADD, one, y)));
+  const expr *log = expr_unary(
+      c, EXPR_LOG,
+      expr_binary(c, EXPR_MUL, expr_binary(c, EXPR_SUB, one, y), expr_binary(c, EXPR_ADD, one, y)));
   const expr *v = expr_binary(c, EXPR_ADD, expr_float(c, t, 2 / (M_PI * 0.147)),
                               expr_binary(c, EXPR_MUL, expr_float(c, t, 0.5), log));
   const expr *w = expr_binary(c, EXPR_MUL, expr_float(c, t, 1 / 0.147), log);
-  const expr *root = expr_unary(c, EXPR_SQRT, expr_binary(c, EXPR_SUB, expr_binary(c, EXPR_MUL, v, v), w));
+  const expr *root =
+      expr_unary(c, EXPR_SQRT, expr_binary(c, EXPR_SUB, expr_binary(c, EXPR_MUL, v, v), w));
   const expr *size = expr_unary(c, EXPR_SQRT, expr_binary(c, EXPR_SUB, root, v));
   const expr *signed_size =
       expr_select(c, expr_compare(c, EXPR_LT, y, zero), expr_unary(c, EXPR_NEG, size), size);
@@ -63,7 +70,8 @@ static const expr *soft_term(comprehension *c, bool zero, const expr *x, const e
   const expr *e = expr_unary(c, EXPR_EXP, expr_binary(c, EXPR_SUB, x, max));
   if (!zero)
     return e;
-  const expr *small = expr_binary(c, EXPR_MUL, x, expr_unary(c, EXPR_EXP, expr_unary(c, EXPR_NEG, max)));
+  const expr *small =
+      expr_binary(c, EXPR_MUL, x, expr_unary(c, EXPR_EXP, expr_unary(c, EXPR_NEG, max)));
   const expr *is_small =
       expr_compare(c, EXPR_LE, expr_unary(c, EXPR_ABS, x), expr_float(c, x->type, 1e-7));
   return expr_select(c, is_small, small, e);

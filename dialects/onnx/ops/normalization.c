@@ -51,8 +51,8 @@ static const expr *inverse_root(comprehension *c, const expr *variance, double e
 }
 
 // (x - mean) * inverse * scale + bias; scale and bias may be NULL.
-static const expr *normalized(comprehension *c, const expr *x, const expr *mean, const expr *inverse,
-                              const expr *scale, const expr *bias) {
+static const expr *normalized(comprehension *c, const expr *x, const expr *mean,
+                              const expr *inverse, const expr *scale, const expr *bias) {
   const expr *y = mean ? expr_binary(c, EXPR_SUB, x, mean) : x;
   y = expr_binary(c, EXPR_MUL, y, inverse);
   y = scale ? expr_binary(c, EXPR_MUL, y, scale) : y;
@@ -108,7 +108,8 @@ static bool comp_batch(op_view *v, const shape_result *results, comprehension *c
   int type = expr_compute_type(elem), mean = 3, variance = 4, y = comp_result(c, 0);
   if (view_int(v, "training_mode")) {
     if (view_rank(v, 0) < 2)
-      return view_error(v, "operand 0 ('X'): expected rank 2 or more, found rank %d", view_rank(v, 0));
+      return view_error(v, "operand 0 ('X'): expected rank 2 or more, found rank %d",
+                        view_rank(v, 0));
     slices s = {0};
     for (int i = 0; i < view_rank(v, 0); i++)
       s.along[i] = i != 1;
@@ -237,8 +238,9 @@ static void write_statistics(comprehension *c, const slices *s, int mean, int va
       continue;
     int y = comp_result(c, r);
     comp_stage *st = comp_stage_over(c, y);
-    const expr *value = r == 1 ? slices_read(c, s, mean)
-                               : inverse_root(c, slices_read(c, s, variance), view_float(v, "epsilon"));
+    const expr *value =
+        r == 1 ? slices_read(c, s, mean)
+               : inverse_root(c, slices_read(c, s, variance), view_float(v, "epsilon"));
     comp_write_point(c, st, y, expr_cast(c, value, c->buffers[y].elem));
   }
 }

@@ -92,7 +92,8 @@ static const expr *tap_inside(comprehension *c, const pool *p, const pool_nest *
 }
 
 // Number of an input element: batch and channel row-major, spatial dims row-major or column-major.
-static const expr *flat_index(comprehension *c, const pool *p, const pool_nest *n, bool column_major) {
+static const expr *flat_index(comprehension *c, const pool *p, const pool_nest *n,
+                              bool column_major) {
   op_view *v = c->view;
   const expr *flat = expr_index(c, 0);
   for (int i = 0; i < p->rank; i++) {
@@ -106,8 +107,8 @@ static const expr *flat_index(comprehension *c, const pool *p, const pool_nest *
 static void max_pool_indices(comprehension *c, comp_stage *s, const pool *p, const pool_nest *n,
                              const expr *x, int type) {
   const expr *best = expr_acc(c, 0, type), *at = expr_acc(c, 1, ONYX_INDEX);
-  const expr *first = expr_binary(c, EXPR_AND, tap_inside(c, p, n),
-                                  expr_compare(c, EXPR_LT, at, expr_index(c, 0)));
+  const expr *first =
+      expr_binary(c, EXPR_AND, tap_inside(c, p, n), expr_compare(c, EXPR_LT, at, expr_index(c, 0)));
   const expr *beats = expr_binary(c, EXPR_OR, expr_compare(c, EXPR_GT, x, best), first);
   const expr *flat = flat_index(c, p, n, view_int(c->view, "storage_order") != 0);
   comp_acc_general(c, s, type, expr_lowest(c, type), expr_select(c, beats, x, best));
@@ -129,8 +130,8 @@ static bool comp_max_pool(op_view *v, const shape_result *results, comprehension
     max_pool_indices(c, s, &p, &n, x, type);
   else
     comp_acc_combine(c, s, ACC_MAX, type, x, NULL);
-  comp_write_at(c, s, comp_result(c, 0), p.rank, n.out,
-                expr_cast(c, expr_acc(c, 0, type), elem), NULL);
+  comp_write_at(c, s, comp_result(c, 0), p.rank, n.out, expr_cast(c, expr_acc(c, 0, type), elem),
+                NULL);
   return true;
 }
 
@@ -318,7 +319,8 @@ static bool unpool_of(op_view *v, unpool *u) {
   if (n < 1)
     return view_error(v, "operand 0 ('X'): expected rank 3 or more, found rank %d", u->rank);
   if (view_rank(v, 1) >= 0 && view_rank(v, 1) != u->rank)
-    return view_error(v, "operand 1 ('I'): expected rank %d, found rank %d", u->rank, view_rank(v, 1));
+    return view_error(v, "operand 1 ('I'): expected rank %d, found rank %d", u->rank,
+                      view_rank(v, 1));
   int64_t kernel[ONYX_MAX_RANK], strides[ONYX_MAX_RANK], pads[2 * ONYX_MAX_RANK];
   if (!window_ints(v, "kernel_shape", n, 1, 1, kernel) ||
       !window_ints(v, "strides", n, 1, 1, strides) || !window_ints(v, "pads", 2 * n, 0, 0, pads))
@@ -355,7 +357,8 @@ static bool shape_max_unpool(op_view *v, shape_result *results) {
 }
 
 // Splits an element number into indices of the inferred shape; the number itself is checked.
-static void split_number(comprehension *c, const unpool *u, const expr *number, const expr **index) {
+static void split_number(comprehension *c, const unpool *u, const expr *number,
+                         const expr **index) {
   const dim *count = dim_const(c->view->dims, 1);
   for (int i = 0; i < u->rank; i++)
     count = dim_mul(c->view->dims, count, u->inferred[i]);
@@ -396,8 +399,8 @@ static bool comp_max_unpool(op_view *v, const shape_result *results, comprehensi
   split_number(c, &u, expr_cast(c, expr_read(c, 1, u.rank, at), ONYX_INDEX), to);
   const expr *inside = expr_int(c, ONYX_BOOL, 1);
   for (int i = 0; i < u.rank; i++)
-    inside = expr_binary(c, EXPR_AND, inside,
-                         expr_compare(c, EXPR_LT, to[i], expr_dim(c, u.dims[i])));
+    inside =
+        expr_binary(c, EXPR_AND, inside, expr_compare(c, EXPR_LT, to[i], expr_dim(c, u.dims[i])));
   comp_write_at(c, s, y, u.rank, to, expr_read(c, 0, u.rank, at), inside);
   return true;
 }

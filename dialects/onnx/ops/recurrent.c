@@ -1,7 +1,9 @@
-// RNN, GRU, LSTM. The state of every step is kept: temporaries [steps + 1, directions, batch, hidden]
-// whose row 0 is the initial state, so that a step reads row t and writes row t + 1. Steps are
-// counted in processing order: a reversed direction starts at the last element of each sequence.
+// RNN, GRU, LSTM. The state of every step is kept: temporaries [steps + 1, directions, batch,
+// hidden] whose row 0 is the initial state, so that a step reads row t and writes row t + 1. Steps
+// are counted in processing order: a reversed direction starts at the last element of each
+// sequence.
 #include "dialects/onnx/ops/op.h"
+#include "dialects/onnx/ops/scalar.h"
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
@@ -17,11 +19,11 @@ static const struct {
   bool takes_alpha, takes_beta;
   double alpha, beta;
 } known_activations[] = {
-    {"Affine", true, true, 1, 0},          {"Elu", true, false, 1, 0},
-    {"HardSigmoid", true, true, 0.2, 0.5}, {"LeakyRelu", true, false, 0.01, 0},
-    {"Relu", false, false, 0, 0},          {"ScaledTanh", true, true, 1, 1},
-    {"Sigmoid", false, false, 0, 0},       {"Softplus", false, false, 0, 0},
-    {"Softsign", false, false, 0, 0},      {"Tanh", false, false, 0, 0},
+    {"Affine", true, true, 1, 0},           {"Elu", true, false, 1, 0},
+    {"HardSigmoid", true, true, 0.2, 0.5},  {"LeakyRelu", true, false, 0.01, 0},
+    {"Relu", false, false, 0, 0},           {"ScaledTanh", true, true, 1, 1},
+    {"Sigmoid", false, false, 0, 0},        {"Softplus", false, false, 0, 0},
+    {"Softsign", false, false, 0, 0},       {"Tanh", false, false, 0, 0},
     {"ThresholdedRelu", true, false, 1, 0},
 };
 
@@ -39,15 +41,16 @@ typedef struct recurrent {
   // while building
   comprehension *c;
   int type;
-  int projected;  // temporary [steps, directions, batch, gates * hidden]: X * W + biases
-  int state;      // H
+  int projected; // temporary [steps, directions, batch, gates * hidden]: X * W + biases
+  int state;     // H
 } recurrent;
 
 // --- attributes and shapes
 
 static bool pick_activation(op_view *v, const char *name, int64_t *alpha_at, int64_t *beta_at,
                             activation *out) {
-  const onnx_attr *alpha = view_attr(v, "activation_alpha"), *beta = view_attr(v, "activation_beta");
+  const onnx_attr *alpha = view_attr(v, "activation_alpha"),
+                  *beta = view_attr(v, "activation_beta");
   for (size_t i = 0; i < sizeof known_activations / sizeof known_activations[0]; i++) {
     if (strcasecmp(name, known_activations[i].name))
       continue;
@@ -86,19 +89,15 @@ static bool expect_dim(op_view *v, int operand, int axis, const dim *want, const
   return true;
 }
 
-static bool expect_rank(op_view *v, int operand, int rank) {
-  return view_rank(v, operand) < 0 || view_rank(v, operand) == rank ||
-         view_error(v, "operand %d: expected rank %d, found rank %d", operand, rank,
-                    view_rank(v, operand));
-}
-
 static bool check_dims(op_view *v, const recurrent *r) {
   dim_context *d = v->dims;
   const dim *gates = dim_mul(d, dim_const(d, r->gates), r->hidden);
   const dim *directions = dim_const(d, r->directions);
-  if (!expect_dim(v, 1, 0, directions, "directions") || !expect_dim(v, 1, 1, gates, "gates * hidden") ||
+  if (!expect_dim(v, 1, 0, directions, "directions") ||
+      !expect_dim(v, 1, 1, gates, "gates * hidden") ||
       !expect_dim(v, 1, 2, r->inputs, "input size") ||
-      !expect_dim(v, 2, 0, directions, "directions") || !expect_dim(v, 2, 1, gates, "gates * hidden"))
+      !expect_dim(v, 2, 0, directions, "directions") ||
+      !expect_dim(v, 2, 1, gates, "gates * hidden"))
     return false;
   if (view_rank(v, 3) == 2 &&
       (!expect_dim(v, 3, 0, directions, "directions") ||
@@ -146,9 +145,15 @@ static const char *const rnn_defaults[] = {"Tanh"};
 static const char *const gru_defaults[] = {"Sigmoid", "Tanh"};
 static const char *const lstm_defaults[] = {"Sigmoid", "Tanh", "Tanh"};
 
-static bool rnn_of(op_view *v, recurrent *r) { return recurrent_of(v, r, 1, 1, rnn_defaults); }
-static bool gru_of(op_view *v, recurrent *r) { return recurrent_of(v, r, 3, 2, gru_defaults); }
-static bool lstm_of(op_view *v, recurrent *r) { return recurrent_of(v, r, 4, 3, lstm_defaults); }
+static bool rnn_of(op_view *v, recurrent *r) {
+  return recurrent_of(v, r, 1, 1, rnn_defaults);
+}
+static bool gru_of(op_view *v, recurrent *r) {
+  return recurrent_of(v, r, 3, 2, gru_defaults);
+}
+static bool lstm_of(op_view *v, recurrent *r) {
+  return recurrent_of(v, r, 4, 3, lstm_defaults);
+}
 
 typedef bool (*reader)(op_view *, recurrent *);
 
@@ -175,12 +180,6 @@ static bool shape_recurrent(op_view *v, shape_result *results, reader read) {
 static const expr *add(comprehension *c, const expr *a, const expr *b) {
   return !a ? b : !b ? a : expr_binary(c, EXPR_ADD, a, b);
 }
-static const expr *mul(comprehension *c, const expr *a, const expr *b) {
-  return expr_binary(c, EXPR_MUL, a, b);
-}
-static const expr *sub(comprehension *c, const expr *a, const expr *b) {
-  return expr_binary(c, EXPR_SUB, a, b);
-}
 
 static const expr *read_at(const recurrent *r, int buffer, int n, const expr *const *index) {
   return expr_cast(r->c, expr_read(r->c, buffer, n, index), r->type);
@@ -205,7 +204,7 @@ static const expr *place_of(const recurrent *r, const expr *t, const expr *d, co
   comprehension *c = r->c;
   if (r->directions == 1 && !r->reverse)
     return t;
-  const expr *back = sub(c, sub(c, length_of(r, b), expr_index(c, 1)), t);
+  const expr *back = x_sub(c, x_sub(c, length_of(r, b), expr_index(c, 1)), t);
   back = expr_binary(c, EXPR_MAX, back, expr_index(c, 0));
   if (r->directions == 1)
     return back;
@@ -236,16 +235,19 @@ static void project_inputs(recurrent *r) {
   const dim *dirs = dim_const(dc, r->directions);
   const dim *shape[] = {r->steps, dirs, r->batch, rows};
   r->projected = comp_temp(c, (onyx_elem)r->type, 4, shape);
-  const comp_loop loops[] = {{LOOP_PARALLEL, r->steps}, {LOOP_PARALLEL, dirs},
-                             {LOOP_PARALLEL, r->batch}, {LOOP_PARALLEL, rows},
+  const comp_loop loops[] = {{LOOP_PARALLEL, r->steps},
+                             {LOOP_PARALLEL, dirs},
+                             {LOOP_PARALLEL, r->batch},
+                             {LOOP_PARALLEL, rows},
                              {LOOP_REDUCTION, r->inputs}};
-  const expr *t = expr_loop(c, 0), *d = expr_loop(c, 1), *b = expr_loop(c, 2), *row = expr_loop(c, 3);
+  const expr *t = expr_loop(c, 0), *d = expr_loop(c, 1), *b = expr_loop(c, 2),
+             *row = expr_loop(c, 3);
   const expr *k = expr_loop(c, 4), *place = place_of(r, t, d, b);
   const expr *x[] = {r->batch_first ? b : place, r->batch_first ? place : b, k};
   const expr *w[] = {d, row, k}, *out[] = {t, d, b, row};
   comp_stage *s = comp_stage_begin(c, 5, loops);
   int acc = comp_acc_combine(c, s, ACC_ADD, r->type,
-                             mul(c, read_at(r, 0, 3, x), read_at(r, 1, 3, w)), NULL);
+                             x_mul(c, read_at(r, 0, 3, x), read_at(r, 1, 3, w)), NULL);
   comp_write_at(c, s, r->projected, 4, out, expr_acc(c, acc, r->type), NULL);
 }
 
@@ -300,19 +302,19 @@ static const expr *apply(comprehension *c, const activation *a, const expr *x) {
   if (!strcmp(a->name, "Relu"))
     return expr_binary(c, EXPR_MAX, x, zero);
   if (!strcmp(a->name, "Affine"))
-    return add(c, mul(c, alpha, x), beta);
+    return add(c, x_mul(c, alpha, x), beta);
   if (!strcmp(a->name, "LeakyRelu"))
-    return expr_select(c, positive, x, mul(c, alpha, x));
+    return expr_select(c, positive, x, x_mul(c, alpha, x));
   if (!strcmp(a->name, "ThresholdedRelu"))
     return expr_select(c, expr_compare(c, EXPR_GT, x, alpha), x, zero);
   if (!strcmp(a->name, "ScaledTanh"))
-    return mul(c, alpha, expr_unary(c, EXPR_TANH, mul(c, beta, x)));
+    return x_mul(c, alpha, expr_unary(c, EXPR_TANH, x_mul(c, beta, x)));
   if (!strcmp(a->name, "HardSigmoid")) {
-    const expr *y = expr_binary(c, EXPR_MIN, add(c, mul(c, alpha, x), beta), one);
+    const expr *y = expr_binary(c, EXPR_MIN, add(c, x_mul(c, alpha, x), beta), one);
     return expr_binary(c, EXPR_MAX, y, zero);
   }
   if (!strcmp(a->name, "Elu"))
-    return expr_select(c, positive, x, mul(c, alpha, expr_unary(c, EXPR_EXPM1, x)));
+    return expr_select(c, positive, x, x_mul(c, alpha, expr_unary(c, EXPR_EXPM1, x)));
   if (!strcmp(a->name, "Softsign"))
     return expr_binary(c, EXPR_DIV, x, add(c, one, expr_unary(c, EXPR_ABS, x)));
   return softplus(c, x);
@@ -324,8 +326,8 @@ static const expr *activated(const recurrent *r, int f, const expr *d, const exp
   const activation *first = &r->act[f], *second = &r->act[r->functions + f];
   x = clipped(r, x);
   const expr *y = apply(c, first, x);
-  if (r->directions == 1 || (first->name == second->name && first->alpha == second->alpha &&
-                             first->beta == second->beta))
+  if (r->directions == 1 ||
+      (first->name == second->name && first->alpha == second->alpha && first->beta == second->beta))
     return y;
   const expr *is_first = expr_compare(c, EXPR_EQ, d, expr_index(c, 0));
   return expr_select(c, is_first, y, apply(c, second, x));
@@ -334,8 +336,8 @@ static const expr *activated(const recurrent *r, int f, const expr *d, const exp
 // One step of all directions, batch elements and hidden units: t, d, b, h and the reduction j.
 typedef struct step {
   const expr *t, *d, *b, *h, *j;
-  const expr *next;  // t + 1
-  const expr *runs;  // t is inside the sequence
+  const expr *next; // t + 1
+  const expr *runs; // t is inside the sequence
   comp_stage *stage;
 } step;
 
@@ -353,8 +355,10 @@ static void step_exprs(const recurrent *r, step *s, int t, int d, int j) {
 static void step_begin(recurrent *r, step *s) {
   comprehension *c = r->c;
   const dim *dirs = dim_const(c->view->dims, r->directions);
-  const comp_loop loops[] = {{LOOP_ORDERED, r->steps}, {LOOP_PARALLEL, dirs},
-                             {LOOP_PARALLEL, r->batch}, {LOOP_PARALLEL, r->hidden},
+  const comp_loop loops[] = {{LOOP_ORDERED, r->steps},
+                             {LOOP_PARALLEL, dirs},
+                             {LOOP_PARALLEL, r->batch},
+                             {LOOP_PARALLEL, r->hidden},
                              {LOOP_REDUCTION, r->hidden}};
   step_exprs(r, s, 0, 1, 4);
   s->stage = comp_stage_begin(c, 5, loops);
@@ -373,7 +377,7 @@ static const expr *read_projected(const recurrent *r, const step *s, int gate) {
 // Sum over j of state[j] * R[gate * hidden + h, j]
 static const expr *recurrent_sum(const recurrent *r, const step *s, int gate) {
   const expr *w[] = {s->d, gate_row(r, gate, s->h), s->j};
-  const expr *term = mul(r->c, read_state(r, r->state, s->t, s, s->j), read_at(r, 2, 3, w));
+  const expr *term = x_mul(r->c, read_state(r, r->state, s->t, s, s->j), read_at(r, 2, 3, w));
   int acc = comp_acc_combine(r->c, s->stage, ACC_ADD, r->type, term, NULL);
   return expr_acc(r->c, acc, r->type);
 }
@@ -405,15 +409,17 @@ static void write_sequence(const recurrent *r) {
     return;
   int y = comp_result(c, 0);
   const dim *dirs = dim_const(v->dims, r->directions);
-  const comp_loop loops[] = {{LOOP_PARALLEL, r->steps}, {LOOP_PARALLEL, dirs},
-                             {LOOP_PARALLEL, r->batch}, {LOOP_PARALLEL, r->hidden}};
+  const comp_loop loops[] = {{LOOP_PARALLEL, r->steps},
+                             {LOOP_PARALLEL, dirs},
+                             {LOOP_PARALLEL, r->batch},
+                             {LOOP_PARALLEL, r->hidden}};
   const expr *t = expr_loop(c, 0), *d = expr_loop(c, 1), *b = expr_loop(c, 2), *h = expr_loop(c, 3);
   const expr *processed = place_of(r, t, d, b);
   const expr *in[] = {expr_binary(c, EXPR_ADD, processed, expr_index(c, 1)), d, b, h};
   const expr *value = expr_read(c, r->state, 4, in);
   if (view_has(v, 4)) // zeros past the end of a sequence
-    value = expr_select(c, expr_compare(c, EXPR_LT, t, length_of(r, b)), value,
-                        expr_zero(c, r->type));
+    value =
+        expr_select(c, expr_compare(c, EXPR_LT, t, length_of(r, b)), value, expr_zero(c, r->type));
   const expr *out[] = {t, d, b, h}, *out_batch_first[] = {b, t, d, h};
   comp_stage *s = comp_stage_begin(c, 4, loops);
   comp_write_at(c, s, y, 4, r->batch_first ? out_batch_first : out,
@@ -483,8 +489,8 @@ static bool shape_gru(op_view *v, shape_result *results) {
 // H' = (1 - z) * n + z * H
 static const expr *gru_mix(const recurrent *r, const step *s, const expr *z, const expr *n) {
   comprehension *c = r->c;
-  const expr *keep = mul(c, z, read_state(r, r->state, s->t, s, s->h));
-  return add(c, mul(c, sub(c, expr_one(c, r->type), z), n), keep);
+  const expr *keep = x_mul(c, z, read_state(r, r->state, s->t, s, s->h));
+  return add(c, x_mul(c, x_sub(c, expr_one(c, r->type), z), n), keep);
 }
 
 // linear_before_reset: n = g(X * Wh + r * (H * Rh + Rbh) + Wbh)
@@ -495,7 +501,7 @@ static void gru_linear_first(recurrent *r) {
   const expr *z = activated(r, 0, s.d, gate_input(r, &s, 0));
   const expr *reset = activated(r, 0, s.d, gate_input(r, &s, 1));
   const expr *linear = add(c, recurrent_sum(r, &s, 2), bias_of(r, 1, 2, s.d, s.h));
-  const expr *n = add(c, read_projected(r, &s, 2), mul(c, reset, linear));
+  const expr *n = add(c, read_projected(r, &s, 2), x_mul(c, reset, linear));
   n = activated(r, 1, s.d, add(c, n, bias_of(r, 0, 2, s.d, s.h)));
   write_state(r, &s, r->state, gru_mix(r, &s, z, n), NULL);
 }
@@ -508,8 +514,8 @@ static void gru_reset_first(recurrent *r) {
   const dim *dirs = dim_const(dc, r->directions), *shape[] = {dirs, r->batch, r->hidden};
   int update = comp_temp(c, (onyx_elem)r->type, 3, shape);
   int gated = comp_temp(c, (onyx_elem)r->type, 3, shape);
-  const comp_loop loops[] = {{LOOP_ORDERED, r->steps}, {LOOP_ORDERED, dim_const(dc, 2)},
-                             {LOOP_PARALLEL, dirs}, {LOOP_PARALLEL, r->batch},
+  const comp_loop loops[] = {{LOOP_ORDERED, r->steps},   {LOOP_ORDERED, dim_const(dc, 2)},
+                             {LOOP_PARALLEL, dirs},      {LOOP_PARALLEL, r->batch},
                              {LOOP_PARALLEL, r->hidden}, {LOOP_REDUCTION, r->hidden}};
   step s;
   step_exprs(r, &s, 0, 2, 5);
@@ -520,7 +526,7 @@ static void gru_reset_first(recurrent *r) {
   const expr *reset = activated(r, 0, s.d, gate_input(r, &s, 1));
   const expr *here[] = {s.d, s.b, s.h}, *other[] = {s.d, s.b, s.j};
   const expr *w[] = {s.d, gate_row(r, 2, s.h), s.j};
-  const expr *term = mul(c, expr_read(c, gated, 3, other), read_at(r, 2, 3, w));
+  const expr *term = x_mul(c, expr_read(c, gated, 3, other), read_at(r, 2, 3, w));
   term = expr_select(c, second, term, expr_zero(c, r->type));
   int acc = comp_acc_combine(c, s.stage, ACC_ADD, r->type, term, NULL);
   const expr *n = add(c, read_projected(r, &s, 2), expr_acc(c, acc, r->type));
@@ -529,7 +535,7 @@ static void gru_reset_first(recurrent *r) {
   const expr *kept = expr_read(c, update, 3, here);
   write_state(r, &s, r->state, gru_mix(r, &s, kept, n), second);
   comp_write_at(c, s.stage, update, 3, here, z, first);
-  comp_write_at(c, s.stage, gated, 3, here, mul(c, reset, read_state(r, r->state, s.t, &s, s.h)),
+  comp_write_at(c, s.stage, gated, 3, here, x_mul(c, reset, read_state(r, r->state, s.t, &s, s.h)),
                 first);
 }
 
@@ -561,7 +567,7 @@ static const expr *peephole(const recurrent *r, const step *s, int gate, const e
   if (!view_has(r->c->view, 7))
     return NULL;
   const expr *at[] = {s->d, gate_row(r, gate, s->h)};
-  return mul(r->c, read_at(r, 7, 2, at), cell);
+  return x_mul(r->c, read_at(r, 7, 2, at), cell);
 }
 
 static bool comp_lstm(op_view *v, const shape_result *results, comprehension *c) {
@@ -574,16 +580,17 @@ static bool comp_lstm(op_view *v, const shape_result *results, comprehension *c)
   step_begin(&r, &s);
   const expr *old = read_state(&r, cells, s.t, &s, s.h);
   const expr *i = activated(&r, 0, s.d, add(c, gate_input(&r, &s, 0), peephole(&r, &s, 0, old)));
-  const expr *f = view_int(v, "input_forget")
-                      ? sub(c, expr_one(c, r.type), i)
-                      : activated(&r, 0, s.d, add(c, gate_input(&r, &s, 2), peephole(&r, &s, 2, old)));
+  const expr *f =
+      view_int(v, "input_forget")
+          ? x_sub(c, expr_one(c, r.type), i)
+          : activated(&r, 0, s.d, add(c, gate_input(&r, &s, 2), peephole(&r, &s, 2, old)));
   const expr *candidate = activated(&r, 1, s.d, gate_input(&r, &s, 3));
-  const expr *cell = add(c, mul(c, f, old), mul(c, i, candidate));
+  const expr *cell = add(c, x_mul(c, f, old), x_mul(c, i, candidate));
   const expr *o = activated(&r, 0, s.d, add(c, gate_input(&r, &s, 1), peephole(&r, &s, 1, cell)));
   // The cell is activated as it is: clip bounds what goes into the gates.
   recurrent unclipped = r;
   unclipped.clip = 0;
-  write_state(&r, &s, r.state, mul(c, o, activated(&unclipped, 2, s.d, cell)), NULL);
+  write_state(&r, &s, r.state, x_mul(c, o, activated(&unclipped, 2, s.d, cell)), NULL);
   write_state(&r, &s, cells, cell, NULL);
   write_sequence(&r);
   write_last(&r, 1, r.state);

@@ -39,7 +39,8 @@ static const dim *kept_before(op_view *v, const reduction *r, int i) {
   return n;
 }
 
-// Extent of result dim j when reduced axes are dropped: that of the kept axis with j kept before it.
+// Extent of result dim j when reduced axes are dropped: that of the kept axis with j kept before
+// it.
 static const dim *dropped_dim(op_view *v, const reduction *r, int j) {
   dim_context *d = v->dims;
   const dim *extent = dim_const(d, 1);
@@ -145,7 +146,16 @@ static void nest_of(comprehension *c, const reduction *r, reduce_nest *n) {
 }
 
 typedef enum reduce_op {
-  R_SUM, R_MEAN, R_MAX, R_MIN, R_PROD, R_L1, R_L2, R_SUM_SQUARE, R_LOG_SUM, R_LOG_SUM_EXP
+  R_SUM,
+  R_MEAN,
+  R_MAX,
+  R_MIN,
+  R_PROD,
+  R_L1,
+  R_L2,
+  R_SUM_SQUARE,
+  R_LOG_SUM,
+  R_LOG_SUM_EXP
 } reduce_op;
 
 // What one element contributes.
@@ -182,7 +192,8 @@ static const expr *through_float(comprehension *c, expr_op op, const expr *x) {
 }
 
 // What becomes of the accumulated value.
-static const expr *reduce_finish(comprehension *c, reduce_op op, const expr *acc, const dim *count) {
+static const expr *reduce_finish(comprehension *c, reduce_op op, const expr *acc,
+                                 const dim *count) {
   switch (op) {
   case R_MEAN:
     return expr_binary(c, EXPR_DIV, acc, expr_cast(c, expr_dim(c, count), acc->type));
@@ -195,7 +206,8 @@ static const expr *reduce_finish(comprehension *c, reduce_op op, const expr *acc
   }
 }
 
-static const expr *read_as(comprehension *c, int buffer, int n, const expr *const *index, int type) {
+static const expr *read_as(comprehension *c, int buffer, int n, const expr *const *index,
+                           int type) {
   return expr_cast(c, expr_read(c, buffer, n, index), type);
 }
 
@@ -209,7 +221,8 @@ static void reduce_log_sum_exp(comprehension *c, const reduction *r, const shape
   comp_stage *s = comp_stage_begin(c, n.num_loops, n.loops);
   int m = comp_acc_combine(c, s, ACC_MAX, type, read_as(c, 0, r->rank, n.index, type), NULL);
   const expr *max = expr_acc(c, m, type);
-  const expr *finite = expr_compare(c, EXPR_EQ, expr_binary(c, EXPR_SUB, max, max), expr_zero(c, type));
+  const expr *finite =
+      expr_compare(c, EXPR_EQ, expr_binary(c, EXPR_SUB, max, max), expr_zero(c, type));
   comp_write_at(c, s, shift, n.result_rank, n.result,
                 expr_select(c, finite, max, expr_zero(c, type)), NULL);
 
@@ -299,7 +312,8 @@ static bool shape_arg(op_view *v, shape_result *results) {
 }
 
 // Whether x at a later index beats the best so far. NaN beats every number, as in NumPy.
-static const expr *arg_beats(comprehension *c, const expr *x, const expr *best, bool max, bool last) {
+static const expr *arg_beats(comprehension *c, const expr *x, const expr *best, bool max,
+                             bool last) {
   expr_op op = max ? (last ? EXPR_GE : EXPR_GT) : (last ? EXPR_LE : EXPR_LT);
   const expr *beats = expr_compare(c, op, x, best);
   if (!onyx_elem_is_float((onyx_elem)x->type))
@@ -387,7 +401,8 @@ static bool comp_cumulative(op_view *v, comprehension *c, expr_op op) {
     if (dim_is(along, 0))
       continue;
     if (reverse) { // n - 1 - l along the axis
-      const expr *mirrored = expr_binary(c, EXPR_SUB, expr_dim(c, dim_sub(d, n, dim_const(d, 1))), l);
+      const expr *mirrored =
+          expr_binary(c, EXPR_SUB, expr_dim(c, dim_sub(d, n, dim_const(d, 1))), l);
       const expr *is = expr_compare(c, EXPR_NE, expr_dim(c, along), expr_index(c, 0));
       here[i] = dim_is(along, 1) ? mirrored : expr_select(c, is, mirrored, l);
     }
@@ -398,8 +413,8 @@ static bool comp_cumulative(op_view *v, comprehension *c, expr_op op) {
   const expr *neutral = op == EXPR_ADD ? expr_zero(c, elem) : expr_one(c, elem);
   int out = comp_result(c, 0);
   const expr *sum = expr_read_padded(c, out, rank, before, neutral);
-  const expr *x = exclusive ? expr_read_padded(c, 0, rank, before, neutral)
-                            : expr_read(c, 0, rank, here);
+  const expr *x =
+      exclusive ? expr_read_padded(c, 0, rank, before, neutral) : expr_read(c, 0, rank, here);
   comp_write_at(c, s, out, rank, here, expr_binary(c, op, sum, x), NULL);
   return true;
 }

@@ -1,20 +1,9 @@
 // Sampling of images at computed places: GridSample, AffineGrid, RoiAlign, MaxRoiPool.
 #include "dialects/onnx/ops/op.h"
+#include "dialects/onnx/ops/scalar.h"
 #include <inttypes.h>
 #include <string.h>
 
-static const expr *add(comprehension *c, const expr *a, const expr *b) {
-  return expr_binary(c, EXPR_ADD, a, b);
-}
-static const expr *sub(comprehension *c, const expr *a, const expr *b) {
-  return expr_binary(c, EXPR_SUB, a, b);
-}
-static const expr *mul(comprehension *c, const expr *a, const expr *b) {
-  return expr_binary(c, EXPR_MUL, a, b);
-}
-static const expr *divide(comprehension *c, const expr *a, const expr *b) {
-  return expr_binary(c, EXPR_DIV, a, b);
-}
 static const expr *clamp(comprehension *c, const expr *x, const expr *lo, const expr *hi) {
   return expr_binary(c, EXPR_MIN, expr_binary(c, EXPR_MAX, x, lo), hi);
 }
@@ -23,8 +12,8 @@ static const expr *clamp(comprehension *c, const expr *x, const expr *lo, const 
 static const expr *round_away(comprehension *c, const expr *x) {
   const expr *half = expr_float(c, x->type, 0.5);
   return expr_select(c, expr_compare(c, EXPR_GE, x, expr_zero(c, x->type)),
-                     expr_unary(c, EXPR_FLOOR, add(c, x, half)),
-                     expr_unary(c, EXPR_CEIL, sub(c, x, half)));
+                     expr_unary(c, EXPR_FLOOR, x_add(c, x, half)),
+                     expr_unary(c, EXPR_CEIL, x_sub(c, x, half)));
 }
 
 // --- GridSample: X [N, C, d...], grid [N, o..., number of d]
@@ -46,7 +35,9 @@ static bool grid_modes(op_view *v, grid *g) {
   g->mode = !strcmp(mode, "nearest") ? NEAREST : !strcmp(mode, "cubic") ? CUBIC : LINEAR;
   if (g->mode == LINEAR && strcmp(mode, "linear"))
     return view_error(v, "mode: expected linear, nearest or cubic, found '%s'", mode);
-  g->padding = !strcmp(padding, "border") ? BORDER : !strcmp(padding, "reflection") ? REFLECTION : ZEROS;
+  g->padding = !strcmp(padding, "border")       ? BORDER
+               : !strcmp(padding, "reflection") ? REFLECTION
+                                                : ZEROS;
   if (g->padding == ZEROS && strcmp(padding, "zeros"))
     return view_error(v, "padding_mode: expected zeros, border or reflection, found '%s'", padding);
   g->align = view_int(v, "align_corners") != 0;
@@ -58,13 +49,17 @@ static bool grid_of(op_view *v, grid *g) {
     return false;
   int x = view_rank(v, 0), at = view_rank(v, 1);
   if ((x >= 0 && x < 3) || (at >= 0 && at < 3) || (x >= 0 && at >= 0 && x != at))
-    return view_error(v, "operands 0 ('X') and 1 ('grid'): expected equal ranks of 3 or more, found %d "
-                         "and %d", x, at);
+    return view_error(
+        v,
+        "operands 0 ('X') and 1 ('grid'): expected equal ranks of 3 or more, found %d "
+        "and %d",
+        x, at);
   g->known = x >= 0 && at >= 0;
   g->spatial = x - 2;
   int64_t last;
   if (g->known && dim_is_const(view_dim(v, 1, at - 1), &last) && last != g->spatial)
-    return view_error(v, "operand 1 ('grid'): the last dim: expected %d, found %" PRId64, g->spatial, last);
+    return view_error(v, "operand 1 ('grid'): the last dim: expected %d, found %" PRId64,
+                      g->spatial, last);
   return true;
 }
 
@@ -95,22 +90,22 @@ static const expr *border(comprehension *c, const grid *g, int axis, bool high) 
   double inset = g->align ? 0 : 0.5;
   if (!high)
     return expr_float(c, g->type, -inset);
-  return sub(c, extent_of(c, g, axis), expr_float(c, g->type, 1 - inset));
+  return x_sub(c, extent_of(c, g, axis), expr_float(c, g->type, 1 - inset));
 }
 
 // Mirrors x at the borders until it is between them.
 static const expr *reflected(comprehension *c, const grid *g, int axis, const expr *x) {
   const expr *lo = border(c, g, axis, false), *hi = border(c, g, axis, true);
-  const expr *range = sub(c, hi, lo), *zero = expr_zero(c, g->type), *one = expr_one(c, g->type);
+  const expr *range = x_sub(c, hi, lo), *zero = expr_zero(c, g->type), *one = expr_one(c, g->type);
   const expr *below = expr_compare(c, EXPR_LT, x, lo), *above = expr_compare(c, EXPR_GT, x, hi);
-  const expr *over = expr_select(c, below, sub(c, lo, x), sub(c, x, hi));
+  const expr *over = expr_select(c, below, x_sub(c, lo, x), x_sub(c, x, hi));
   const expr *empty = expr_compare(c, EXPR_LE, range, zero);
   const expr *divisor = expr_select(c, empty, one, range);
-  const expr *turns = expr_unary(c, EXPR_TRUNC, divide(c, over, divisor));
-  const expr *rest = sub(c, over, mul(c, turns, divisor)), *two = expr_float(c, g->type, 2);
+  const expr *turns = expr_unary(c, EXPR_TRUNC, x_div(c, over, divisor));
+  const expr *rest = x_sub(c, over, x_mul(c, turns, divisor)), *two = expr_float(c, g->type, 2);
   const expr *odd = expr_compare(c, EXPR_NE, expr_binary(c, EXPR_REM, turns, two), zero);
   const expr *from_low = expr_binary(c, EXPR_XOR, below, odd); // counted from the low border
-  const expr *y = expr_select(c, from_low, add(c, lo, rest), sub(c, hi, rest));
+  const expr *y = expr_select(c, from_low, x_add(c, lo, rest), x_sub(c, hi, rest));
   y = expr_select(c, empty, lo, y);
   return expr_select(c, expr_binary(c, EXPR_OR, below, above), y, x);
 }
@@ -123,18 +118,18 @@ static const expr *place_on(comprehension *c, const grid *g, int axis) {
   at[1 + g->spatial] = expr_index(c, g->spatial - 1 - axis); // the grid counts axes backwards
   const expr *n = expr_cast(c, expr_read(c, 1, g->spatial + 2, at), g->type);
   const expr *one = expr_one(c, g->type), *two = expr_float(c, g->type, 2), *x;
-  n = add(c, n, one);
+  n = x_add(c, n, one);
   if (g->align)
-    x = mul(c, divide(c, n, two), sub(c, extent_of(c, g, axis), one));
+    x = x_mul(c, x_div(c, n, two), x_sub(c, extent_of(c, g, axis), one));
   else
-    x = divide(c, sub(c, mul(c, n, extent_of(c, g, axis)), one), two);
+    x = x_div(c, x_sub(c, x_mul(c, n, extent_of(c, g, axis)), one), two);
   if (g->mode == NEAREST)
     x = expr_unary(c, EXPR_ROUND, x);
   const expr *lo = border(c, g, axis, false), *hi = border(c, g, axis, true);
   if (g->padding == BORDER) {
-    const expr *out = expr_binary(c, EXPR_OR, expr_compare(c, EXPR_LT, x, lo),
-                                  expr_compare(c, EXPR_GT, x, hi));
-    const expr *last = sub(c, extent_of(c, g, axis), one);
+    const expr *out =
+        expr_binary(c, EXPR_OR, expr_compare(c, EXPR_LT, x, lo), expr_compare(c, EXPR_GT, x, hi));
+    const expr *last = x_sub(c, extent_of(c, g, axis), one);
     x = expr_select(c, out, clamp(c, x, expr_zero(c, g->type), last), x);
   }
   return g->padding == REFLECTION ? reflected(c, g, axis, x) : x;
@@ -146,27 +141,30 @@ static const expr *tap_index(comprehension *c, const grid *g, int axis, const ex
     return i;
   if (g->padding == REFLECTION)
     i = expr_cast(c, reflected(c, g, axis, expr_cast(c, i, g->type)), ONYX_INDEX);
-  const expr *last = sub(c, expr_dim(c, view_dim(c->view, 0, 2 + axis)), expr_index(c, 1));
+  const expr *last = x_sub(c, expr_dim(c, view_dim(c->view, 0, 2 + axis)), expr_index(c, 1));
   return clamp(c, i, expr_index(c, 0), last);
 }
 
 // Keys' cubic convolution with a = -0.75: weight of tap t in 0..3 at distance x from tap 1.
 static const expr *cubic_weight(comprehension *c, const expr *x, int t) {
   const expr *a = expr_float(c, x->type, -0.75), *one = expr_one(c, x->type);
-  const expr *d = t == 0 ? add(c, x, one) : t == 1 ? x : sub(c, expr_float(c, x->type, t - 1), x);
+  const expr *d = t == 0   ? x_add(c, x, one)
+                  : t == 1 ? x
+                           : x_sub(c, expr_float(c, x->type, t - 1), x);
   if (t == 1 || t == 2) { // ((a + 2) d - (a + 3)) d^2 + 1
-    const expr *inner = sub(c, mul(c, expr_float(c, x->type, 1.25), d), expr_float(c, x->type, 2.25));
-    return add(c, mul(c, mul(c, inner, d), d), one);
+    const expr *inner =
+        x_sub(c, x_mul(c, expr_float(c, x->type, 1.25), d), expr_float(c, x->type, 2.25));
+    return x_add(c, x_mul(c, x_mul(c, inner, d), d), one);
   }
-  const expr *y = sub(c, d, expr_float(c, x->type, 5)); // a (((d - 5) d + 8) d - 4)
-  y = add(c, mul(c, y, d), expr_float(c, x->type, 8));
-  return mul(c, a, sub(c, mul(c, y, d), expr_float(c, x->type, 4)));
+  const expr *y = x_sub(c, d, expr_float(c, x->type, 5)); // a (((d - 5) d + 8) d - 4)
+  y = x_add(c, x_mul(c, y, d), expr_float(c, x->type, 8));
+  return x_mul(c, a, x_sub(c, x_mul(c, y, d), expr_float(c, x->type, 4)));
 }
 
 static const expr *tap_weight(comprehension *c, const grid *g, const expr *part, int t) {
   if (g->mode == CUBIC)
     return cubic_weight(c, part, t);
-  return t ? part : sub(c, expr_one(c, g->type), part);
+  return t ? part : x_sub(c, expr_one(c, g->type), part);
 }
 
 static const expr *read_tap(comprehension *c, const grid *g, const expr *const *index) {
@@ -185,7 +183,7 @@ static const expr *weighted_taps(comprehension *c, const grid *g, const expr *co
   for (int i = 0; i < g->spatial; i++) {
     const expr *floor = expr_unary(c, EXPR_FLOOR, place[i]);
     low[i] = expr_cast(c, floor, ONYX_INDEX);
-    part[i] = sub(c, place[i], floor);
+    part[i] = x_sub(c, place[i], floor);
     count *= taps;
   }
   for (int n = 0; n < count; n++) {
@@ -193,11 +191,11 @@ static const expr *weighted_taps(comprehension *c, const grid *g, const expr *co
     for (int i = g->spatial - 1, rest = n; i >= 0; i--, rest /= taps) {
       int t = rest % taps;
       const expr *w = tap_weight(c, g, part[i], t);
-      index[i] = t + first ? add(c, low[i], expr_index(c, t + first)) : low[i];
-      weight = weight ? mul(c, weight, w) : w;
+      index[i] = t + first ? x_add(c, low[i], expr_index(c, t + first)) : low[i];
+      weight = weight ? x_mul(c, weight, w) : w;
     }
-    const expr *term = mul(c, weight, expr_cast(c, read_tap(c, g, index), g->type));
-    sum = sum ? add(c, sum, term) : term;
+    const expr *term = x_mul(c, weight, expr_cast(c, read_tap(c, g, index), g->type));
+    sum = sum ? x_add(c, sum, term) : term;
   }
   return sum;
 }
@@ -248,7 +246,8 @@ static bool affine_of(op_view *v, int *spatial) {
     *spatial = (int)n;
   if (*spatial != -1 && *spatial != 2 && *spatial != 3)
     return view_error(v, "operand 1 ('size'): expected 4 or 5 entries, found %d", *spatial + 2);
-  if (*spatial > 0 && view_rank(v, 0) == 3 && dim_is_const(view_dim(v, 0, 1), &rows) && rows != *spatial)
+  if (*spatial > 0 && view_rank(v, 0) == 3 && dim_is_const(view_dim(v, 0, 1), &rows) &&
+      rows != *spatial)
     return view_error(v, "operand 0 ('theta'): dim 1: expected %d, found %" PRId64, *spatial, rows);
   return true;
 }
@@ -278,11 +277,12 @@ static bool shape_affine(op_view *v, shape_result *results) {
 
 // Coordinate in [-1, 1] of position `loop` on an axis of n positions.
 static const expr *unit_coordinate(comprehension *c, int loop, const dim *n, bool align, int type) {
-  const expr *i = expr_cast(c, expr_loop(c, loop), type), *count = expr_cast(c, expr_dim(c, n), type);
+  const expr *i = expr_cast(c, expr_loop(c, loop), type),
+             *count = expr_cast(c, expr_dim(c, n), type);
   const expr *one = expr_one(c, type), *two = expr_float(c, type, 2);
   if (!align)
-    return sub(c, divide(c, add(c, mul(c, two, i), one), count), one);
-  const expr *x = sub(c, divide(c, mul(c, two, i), sub(c, count, one)), one);
+    return x_sub(c, x_div(c, x_add(c, x_mul(c, two, i), one), count), one);
+  const expr *x = x_sub(c, x_div(c, x_mul(c, two, i), x_sub(c, count, one)), one);
   return expr_select(c, expr_compare(c, EXPR_EQ, count, one), expr_zero(c, type), x);
 }
 
@@ -304,8 +304,9 @@ static bool comp_affine(op_view *v, const shape_result *results, comprehension *
     const expr *term = expr_cast(c, expr_read(c, 0, 3, at), type);
     int axis = spatial - 1 - k;
     if (k < spatial)
-      term = mul(c, term, unit_coordinate(c, 1 + axis, results[0].type.dims[1 + axis], align, type));
-    sum = sum ? add(c, sum, term) : term;
+      term =
+          x_mul(c, term, unit_coordinate(c, 1 + axis, results[0].type.dims[1 + axis], align, type));
+    sum = sum ? x_add(c, sum, term) : term;
   }
   comp_write_point(c, s, y, expr_cast(c, sum, view_elem(v, 0)));
   return true;
@@ -320,7 +321,8 @@ static bool roi_ranks(op_view *v, int64_t columns) {
   if (view_rank(v, 1) >= 0 && view_rank(v, 1) != 2)
     return view_error(v, "operand 1 ('rois'): expected rank 2, found rank %d", view_rank(v, 1));
   if (view_rank(v, 1) == 2 && dim_is_const(view_dim(v, 1, 1), &n) && n != columns)
-    return view_error(v, "operand 1 ('rois'): dim 1: expected %" PRId64 ", found %" PRId64, columns, n);
+    return view_error(v, "operand 1 ('rois'): dim 1: expected %" PRId64 ", found %" PRId64, columns,
+                      n);
   return true;
 }
 
@@ -359,19 +361,19 @@ static roi_axis roi_axis_of(comprehension *c, int axis, int type) {
   bool half = !strcmp(view_string(v, "coordinate_transformation_mode"), "half_pixel");
   for (int k = 0; k < 2; k++) {
     const expr *at[] = {expr_loop(c, 0), expr_index(c, 2 * k + 1 - axis)};
-    edge[k] = mul(c, expr_cast(c, expr_read(c, 1, 2, at), type),
-                  expr_float(c, type, view_float(v, "spatial_scale")));
+    edge[k] = x_mul(c, expr_cast(c, expr_read(c, 1, 2, at), type),
+                    expr_float(c, type, view_float(v, "spatial_scale")));
     if (half)
-      edge[k] = sub(c, edge[k], expr_float(c, type, 0.5));
+      edge[k] = x_sub(c, edge[k], expr_float(c, type, 0.5));
   }
-  const expr *size = sub(c, edge[1], edge[0]);
+  const expr *size = x_sub(c, edge[1], edge[0]);
   if (!half) // malformed regions count as one element
     size = expr_binary(c, EXPR_MAX, size, expr_one(c, type));
   double bins = (double)view_int(v, axis ? "output_width" : "output_height");
-  roi_axis a = {edge[0], divide(c, size, expr_float(c, type, bins)), NULL};
+  roi_axis a = {edge[0], x_div(c, size, expr_float(c, type, bins)), NULL};
   int64_t ratio = view_int(v, "sampling_ratio");
-  a.samples = ratio > 0 ? expr_index(c, ratio)
-                        : expr_cast(c, expr_unary(c, EXPR_CEIL, a.bin), ONYX_INDEX);
+  a.samples =
+      ratio > 0 ? expr_index(c, ratio) : expr_cast(c, expr_unary(c, EXPR_CEIL, a.bin), ONYX_INDEX);
   return a;
 }
 
@@ -380,32 +382,32 @@ static void roi_taps(comprehension *c, const roi_axis *a, int axis, int type, co
                      const expr **high, const expr **part, const expr **inside) {
   const dim *n = view_dim(c->view, 0, 2 + axis);
   const expr *bin = expr_cast(c, expr_loop(c, 2 + axis), type);
-  const expr *k = add(c, expr_cast(c, expr_loop(c, 4 + axis), type), expr_float(c, type, 0.5));
-  const expr *step = divide(c, mul(c, k, a->bin), expr_cast(c, a->samples, type));
-  const expr *at = add(c, add(c, a->start, mul(c, bin, a->bin)), step);
+  const expr *k = x_add(c, expr_cast(c, expr_loop(c, 4 + axis), type), expr_float(c, type, 0.5));
+  const expr *step = x_div(c, x_mul(c, k, a->bin), expr_cast(c, a->samples, type));
+  const expr *at = x_add(c, x_add(c, a->start, x_mul(c, bin, a->bin)), step);
   const expr *size = expr_cast(c, expr_dim(c, n), type), *zero = expr_zero(c, type);
-  const expr *ok = expr_binary(c, EXPR_AND,
-                               expr_compare(c, EXPR_GE, at, expr_float(c, type, -1)),
+  const expr *ok = expr_binary(c, EXPR_AND, expr_compare(c, EXPR_GE, at, expr_float(c, type, -1)),
                                expr_compare(c, EXPR_LE, at, size));
   *inside = *inside ? expr_binary(c, EXPR_AND, *inside, ok) : ok;
   at = expr_binary(c, EXPR_MAX, at, zero);
-  const expr *last = sub(c, expr_dim(c, n), expr_index(c, 1));
+  const expr *last = x_sub(c, expr_dim(c, n), expr_index(c, 1));
   const expr *floor = expr_cast(c, expr_unary(c, EXPR_FLOOR, at), ONYX_INDEX);
   const expr *at_end = expr_compare(c, EXPR_GE, floor, last);
   *low = clamp(c, floor, expr_index(c, 0), last);
-  *high = clamp(c, add(c, floor, expr_index(c, 1)), expr_index(c, 0), last);
-  *part = expr_select(c, at_end, zero, sub(c, at, expr_unary(c, EXPR_FLOOR, at)));
+  *high = clamp(c, x_add(c, floor, expr_index(c, 1)), expr_index(c, 0), last);
+  *part = expr_select(c, at_end, zero, x_sub(c, at, expr_unary(c, EXPR_FLOOR, at)));
 }
 
 static const expr *checked_batch(comprehension *c, const expr *batch) {
   const expr *n = expr_dim(c, view_dim(c->view, 0, 0)), *zero = expr_index(c, 0);
   const expr *ok = expr_binary(c, EXPR_AND, expr_compare(c, EXPR_GE, batch, zero),
                                expr_compare(c, EXPR_LT, batch, n));
-  return expr_check(c, clamp(c, batch, zero, sub(c, n, expr_index(c, 1))), ok, 1, batch, n);
+  return expr_check(c, clamp(c, batch, zero, x_sub(c, n, expr_index(c, 1))), ok, 1, batch, n);
 }
 
 // The four weighted taps of a sample: summed for avg, their maximum for max.
-static const expr *roi_sample(comprehension *c, const roi_axis *y, const roi_axis *x, int type, bool max) {
+static const expr *roi_sample(comprehension *c, const roi_axis *y, const roi_axis *x, int type,
+                              bool max) {
   const expr *low[2], *high[2], *part[2], *inside = NULL, *value = NULL;
   roi_taps(c, y, 0, type, &low[0], &high[0], &part[0], &inside);
   roi_taps(c, x, 1, type, &low[1], &high[1], &part[1], &inside);
@@ -413,10 +415,10 @@ static const expr *roi_sample(comprehension *c, const roi_axis *y, const roi_axi
   const expr *batch = checked_batch(c, expr_cast(c, expr_read(c, 2, 1, &roi), ONYX_INDEX));
   for (int k = 0; k < 4; k++) {
     const expr *at[] = {batch, expr_loop(c, 1), k & 2 ? high[0] : low[0], k & 1 ? high[1] : low[1]};
-    const expr *wy = k & 2 ? part[0] : sub(c, one, part[0]);
-    const expr *wx = k & 1 ? part[1] : sub(c, one, part[1]);
-    const expr *term = mul(c, mul(c, wy, wx), expr_cast(c, expr_read(c, 0, 4, at), type));
-    value = !value ? term : max ? expr_binary(c, EXPR_MAX, value, term) : add(c, value, term);
+    const expr *wy = k & 2 ? part[0] : x_sub(c, one, part[0]);
+    const expr *wx = k & 1 ? part[1] : x_sub(c, one, part[1]);
+    const expr *term = x_mul(c, x_mul(c, wy, wx), expr_cast(c, expr_read(c, 0, 4, at), type));
+    value = !value ? term : max ? expr_binary(c, EXPR_MAX, value, term) : x_add(c, value, term);
   }
   return expr_select(c, inside, value, expr_zero(c, type));
 }
@@ -430,7 +432,8 @@ static bool comp_roi_align(op_view *v, const shape_result *results, comprehensio
   comp_loop loops[6];
   for (int i = 0; i < 4; i++)
     loops[i] = (comp_loop){LOOP_PARALLEL, results[0].type.dims[i]};
-  loops[4] = loops[5] = (comp_loop){LOOP_REDUCTION, dim_const(v->dims, view_int(v, "sampling_ratio"))};
+  loops[4] = loops[5] =
+      (comp_loop){LOOP_REDUCTION, dim_const(v->dims, view_int(v, "sampling_ratio"))};
   comp_stage *s = comp_stage_begin(c, 6, loops);
   if (view_int(v, "sampling_ratio") <= 0) {
     comp_stage_bound(c, s, 4, y.samples);
@@ -438,13 +441,13 @@ static bool comp_roi_align(op_view *v, const shape_result *results, comprehensio
   }
   const expr *value = roi_sample(c, &y, &x, type, max), *none = expr_index(c, 0);
   int acc = comp_acc_combine(c, s, max ? ACC_MAX : ACC_ADD, type, value, NULL);
-  const expr *count = mul(c, expr_binary(c, EXPR_MAX, y.samples, none),
-                          expr_binary(c, EXPR_MAX, x.samples, none));
+  const expr *count = x_mul(c, expr_binary(c, EXPR_MAX, y.samples, none),
+                            expr_binary(c, EXPR_MAX, x.samples, none));
   const expr *out = expr_acc(c, acc, type);
   if (max)
     out = expr_select(c, expr_compare(c, EXPR_EQ, count, none), expr_zero(c, type), out);
   else
-    out = divide(c, out, expr_cast(c, expr_binary(c, EXPR_MAX, count, expr_index(c, 1)), type));
+    out = x_div(c, out, expr_cast(c, expr_binary(c, EXPR_MAX, count, expr_index(c, 1)), type));
   const expr *at[] = {expr_loop(c, 0), expr_loop(c, 1), expr_loop(c, 2), expr_loop(c, 3)};
   comp_write_at(c, s, comp_result(c, 0), 4, at, expr_cast(c, out, view_elem(v, 0)), NULL);
   return true;
@@ -480,17 +483,18 @@ static const expr *roi_column(comprehension *c, int column, int type) {
 static void pool_bin(comprehension *c, int axis, int type, const expr **first, const expr **count) {
   op_view *v = c->view;
   const expr *scale = expr_float(c, type, view_float(v, "spatial_scale"));
-  const expr *start = round_away(c, mul(c, roi_column(c, 2 - axis, type), scale));
-  const expr *end = round_away(c, mul(c, roi_column(c, 4 - axis, type), scale));
+  const expr *start = round_away(c, x_mul(c, roi_column(c, 2 - axis, type), scale));
+  const expr *end = round_away(c, x_mul(c, roi_column(c, 4 - axis, type), scale));
   const expr *one = expr_one(c, type);
-  const expr *size = expr_binary(c, EXPR_MAX, add(c, sub(c, end, start), one), one);
-  const expr *bin = divide(c, size, expr_float(c, type, (double)view_attr(v, "pooled_shape")->ints[axis]));
+  const expr *size = expr_binary(c, EXPR_MAX, x_add(c, x_sub(c, end, start), one), one);
+  const expr *bin =
+      x_div(c, size, expr_float(c, type, (double)view_attr(v, "pooled_shape")->ints[axis]));
   const expr *k = expr_cast(c, expr_loop(c, 2 + axis), type);
-  const expr *low = add(c, expr_unary(c, EXPR_FLOOR, mul(c, k, bin)), start);
-  const expr *high = add(c, expr_unary(c, EXPR_CEIL, mul(c, add(c, k, one), bin)), start);
+  const expr *low = x_add(c, expr_unary(c, EXPR_FLOOR, x_mul(c, k, bin)), start);
+  const expr *high = x_add(c, expr_unary(c, EXPR_CEIL, x_mul(c, x_add(c, k, one), bin)), start);
   const expr *zero = expr_index(c, 0), *n = expr_dim(c, view_dim(v, 0, 2 + axis));
   *first = clamp(c, expr_cast(c, low, ONYX_INDEX), zero, n);
-  *count = sub(c, clamp(c, expr_cast(c, high, ONYX_INDEX), zero, n), *first);
+  *count = x_sub(c, clamp(c, expr_cast(c, high, ONYX_INDEX), zero, n), *first);
 }
 
 static bool comp_max_roi(op_view *v, const shape_result *results, comprehension *c) {
@@ -509,8 +513,8 @@ static bool comp_max_roi(op_view *v, const shape_result *results, comprehension 
   comp_stage_bound(c, s, 4, count[0]);
   comp_stage_bound(c, s, 5, count[1]);
   const expr *batch = checked_batch(c, expr_cast(c, roi_column(c, 0, type), ONYX_INDEX));
-  const expr *in[] = {batch, expr_loop(c, 1), add(c, first[0], expr_loop(c, 4)),
-                      add(c, first[1], expr_loop(c, 5))};
+  const expr *in[] = {batch, expr_loop(c, 1), x_add(c, first[0], expr_loop(c, 4)),
+                      x_add(c, first[1], expr_loop(c, 5))};
   int acc = comp_acc_combine(c, s, ACC_MAX, type, expr_cast(c, expr_read(c, 0, 4, in), type), NULL);
   const expr *none = expr_index(c, 0);
   const expr *empty = expr_binary(c, EXPR_OR, expr_compare(c, EXPR_LE, count[0], none),

@@ -1,18 +1,9 @@
 // DFT, STFT by mixed-radix FFT; MelWeightMatrix.
 #include "dialects/onnx/ops/axes.h"
 #include "dialects/onnx/ops/op.h"
+#include "dialects/onnx/ops/scalar.h"
 #include <inttypes.h>
 #include <math.h>
-
-static const expr *add(comprehension *c, const expr *a, const expr *b) {
-  return expr_binary(c, EXPR_ADD, a, b);
-}
-static const expr *sub(comprehension *c, const expr *a, const expr *b) {
-  return expr_binary(c, EXPR_SUB, a, b);
-}
-static const expr *mul(comprehension *c, const expr *a, const expr *b) {
-  return expr_binary(c, EXPR_MUL, a, b);
-}
 
 // --- the transform: buffers of complex numbers, [..., n, ..., 2], transformed along `axis`
 
@@ -28,7 +19,8 @@ enum { MAX_RADICES = 64 };
 
 // Prime factors of n; one radix of n itself when it is not known. Stockham's decomposition:
 //   A[q][s] = sum over t < L of x[s + t * n / L] * w_L^(q t)     (q < L, s < n / L)
-// goes from L to L * p by A'[q'][s'] = sum over u < p of w_{Lp}^(q' u) * A[q' mod L][s' + u * n / (Lp)].
+// goes from L to L * p by A'[q'][s'] = sum over u < p of w_{Lp}^(q' u) * A[q' mod L][s' + u * n /
+// (Lp)].
 static int radices_of(dim_context *d, const dim *n, const dim **radices) {
   int64_t rest;
   int count = 0;
@@ -52,17 +44,19 @@ static void make_twiddles(comprehension *c, fft *f) {
   const expr *k = expr_loop(c, 0);
   comp_stage *s = comp_stage_begin(c, 1, &loop);
   const expr *turn = expr_float(c, ONYX_F64, f->inverse ? 2 * M_PI : -2 * M_PI);
-  const expr *part = expr_binary(c, EXPR_DIV, expr_cast(c, k, ONYX_F64),
-                                 expr_cast(c, expr_dim(c, n), ONYX_F64));
-  const expr *angle = mul(c, turn, part);
-  comp_write_at(c, s, f->cosines, 1, &k, expr_cast(c, expr_unary(c, EXPR_COS, angle), f->type), NULL);
+  const expr *part =
+      expr_binary(c, EXPR_DIV, expr_cast(c, k, ONYX_F64), expr_cast(c, expr_dim(c, n), ONYX_F64));
+  const expr *angle = x_mul(c, turn, part);
+  comp_write_at(c, s, f->cosines, 1, &k, expr_cast(c, expr_unary(c, EXPR_COS, angle), f->type),
+                NULL);
   comp_write_at(c, s, f->sines, 1, &k, expr_cast(c, expr_unary(c, EXPR_SIN, angle), f->type), NULL);
 }
 
 // One radix: loops are the outer dims, q', s', and the reduction u.
 static int fft_stage(comprehension *c, const fft *f, int from, const dim *done, const dim *radix) {
   dim_context *d = c->view->dims;
-  const dim *n = f->dims[f->axis], *size = dim_mul(d, done, radix), *rest = dim_floordiv(d, n, size);
+  const dim *n = f->dims[f->axis], *size = dim_mul(d, done, radix),
+            *rest = dim_floordiv(d, n, size);
   int to = comp_temp(c, (onyx_elem)f->type, f->rank, f->dims), loops_used = 0;
   comp_loop loops[ONYX_MAX_RANK + 2];
   const expr *in[ONYX_MAX_RANK], *out[ONYX_MAX_RANK];
@@ -81,17 +75,20 @@ static int fft_stage(comprehension *c, const fft *f, int from, const dim *done, 
   // A is [L][n / L], A' is [Lp][n / (Lp)]
   const dim *before = dim_floordiv(d, n, done);
   const expr *row = expr_binary(c, EXPR_MOD, q, expr_dim(c, done));
-  in[f->axis] = add(c, mul(c, row, expr_dim(c, before)), add(c, s, mul(c, u, expr_dim(c, rest))));
-  out[f->axis] = add(c, mul(c, q, expr_dim(c, rest)), s);
-  const expr *turn = expr_binary(c, EXPR_MOD, mul(c, q, u), expr_dim(c, size));
-  turn = mul(c, turn, expr_dim(c, rest));
+  in[f->axis] =
+      x_add(c, x_mul(c, row, expr_dim(c, before)), x_add(c, s, x_mul(c, u, expr_dim(c, rest))));
+  out[f->axis] = x_add(c, x_mul(c, q, expr_dim(c, rest)), s);
+  const expr *turn = expr_binary(c, EXPR_MOD, x_mul(c, q, u), expr_dim(c, size));
+  turn = x_mul(c, turn, expr_dim(c, rest));
   const expr *wr = expr_read(c, f->cosines, 1, &turn), *wi = expr_read(c, f->sines, 1, &turn);
   in[f->rank - 1] = expr_index(c, 0);
   const expr *re = expr_read(c, from, f->rank, in);
   in[f->rank - 1] = expr_index(c, 1);
   const expr *im = expr_read(c, from, f->rank, in);
-  int r = comp_acc_combine(c, stage, ACC_ADD, f->type, sub(c, mul(c, re, wr), mul(c, im, wi)), NULL);
-  int i = comp_acc_combine(c, stage, ACC_ADD, f->type, add(c, mul(c, re, wi), mul(c, im, wr)), NULL);
+  int r = comp_acc_combine(c, stage, ACC_ADD, f->type, x_sub(c, x_mul(c, re, wr), x_mul(c, im, wi)),
+                           NULL);
+  int i = comp_acc_combine(c, stage, ACC_ADD, f->type, x_add(c, x_mul(c, re, wi), x_mul(c, im, wr)),
+                           NULL);
   out[f->rank - 1] = expr_index(c, 0);
   comp_write_at(c, stage, to, f->rank, out, expr_acc(c, r, f->type), NULL);
   out[f->rank - 1] = expr_index(c, 1);
@@ -119,7 +116,7 @@ static const dim *half_plus_one(dim_context *d, const dim *n) {
 // --- DFT: input [..., 1 or 2], dft_length, axis
 
 typedef struct dft {
-  int rank, axis; // axis -1: not known before run time
+  int rank, axis;    // axis -1: not known before run time
   const dim *length; // NULL: not known
   bool onesided, inverse;
 } dft;
@@ -141,7 +138,8 @@ static bool dft_of(op_view *v, dft *f) {
   if (f->axis == f->rank - 1)
     return view_error(v, "operand 2 ('axis'): the last dim holds real and imaginary part");
   if (dim_is_const(view_dim(v, 0, f->rank - 1), &last) && last != 1 && last != 2)
-    return view_error(v, "operand 0 ('input'): the last dim: expected 1 or 2, found %" PRId64, last);
+    return view_error(v, "operand 0 ('input'): the last dim: expected 1 or 2, found %" PRId64,
+                      last);
   dim_context *d = v->dims;
   f->length = view_value(v, 1, 0);
   if (!view_has(v, 1)) {
@@ -199,7 +197,7 @@ static int load_input(comprehension *c, const dft *f, const fft *t) {
   if (f->inverse && f->onesided) {
     const expr *n = expr_dim(c, f->length);
     mirrored = expr_compare(c, EXPR_GE, k, expr_dim(c, half_plus_one(c->view->dims, f->length)));
-    source = expr_select(c, mirrored, sub(c, n, k), k);
+    source = expr_select(c, mirrored, x_sub(c, n, k), k);
   }
   comp_stage *s = comp_stage_begin(c, f->rank - 1, loops);
   const expr *re = read_part(c, f, source, 0, t->type), *im = read_part(c, f, source, 1, t->type);
@@ -229,11 +227,14 @@ static bool comp_dft(op_view *v, const shape_result *results, comprehension *c) 
   if (!dft_of(v, &f))
     return false;
   if (f.axis < 0)
-    return view_error(v, "%s", f.rank < 0 ? "operand 0 ('input'): the rank is not known"
-                                          : "operand 2 ('axis'): the value is not known");
+    return view_error(v, "%s",
+                      f.rank < 0 ? "operand 0 ('input'): the rank is not known"
+                                 : "operand 2 ('axis'): the value is not known");
   if (!f.length)
     return view_error(v, "operand 1 ('dft_length'): the value is not known");
-  fft t = {.rank = f.rank, .axis = f.axis, .type = expr_compute_type(view_elem(v, 0)),
+  fft t = {.rank = f.rank,
+           .axis = f.axis,
+           .type = expr_compute_type(view_elem(v, 0)),
            .inverse = f.inverse};
   for (int i = 0; i < f.rank - 1; i++)
     t.dims[i] = i == f.axis ? f.length : view_dim(v, 0, i);
@@ -267,15 +268,16 @@ static bool stft_of(op_view *v, stft *s) {
     return true;
   s->batch = view_dim(v, 0, 0);
   s->signal = view_dim(v, 0, 1);
-  s->length = view_has(v, 3)            ? view_value(v, 3, 0)
-              : view_rank(v, 2) == 1    ? view_dim(v, 2, 0)
-              : view_has(v, 2)          ? NULL
-                                        : s->signal;
+  s->length = view_has(v, 3)         ? view_value(v, 3, 0)
+              : view_rank(v, 2) == 1 ? view_dim(v, 2, 0)
+              : view_has(v, 2)       ? NULL
+                                     : s->signal;
   s->known = s->step && s->length;
   if (!s->known)
     return true;
   dim_context *d = v->dims;
-  s->frames = dim_add(d, dim_floordiv(d, dim_sub(d, s->signal, s->length), s->step), dim_const(d, 1));
+  s->frames =
+      dim_add(d, dim_floordiv(d, dim_sub(d, s->signal, s->length), s->step), dim_const(d, 1));
   if (s->frames->op != DIM_CONST || s->frames->value < 0)
     s->frames = dim_max(d, s->frames, dim_const(d, 0));
   return true;
@@ -312,11 +314,11 @@ static int load_frames(comprehension *c, const stft *s, const fft *t) {
   const expr *window =
       view_has(v, 2) ? expr_cast(c, expr_read_padded(c, 2, 1, &k, zero), t->type) : NULL;
   for (int part = 0; part < 2; part++) {
-    const expr *in[] = {b, add(c, mul(c, frame, expr_dim(c, s->step)), k), expr_index(c, part)};
+    const expr *in[] = {b, x_add(c, x_mul(c, frame, expr_dim(c, s->step)), k), expr_index(c, part)};
     const expr *x = rank == 2 && part ? zero : expr_read_padded(c, 0, rank, in, zero);
     x = expr_cast(c, x, t->type);
     const expr *out[] = {b, frame, k, expr_index(c, part)};
-    comp_write_at(c, stage, to, 4, out, window ? mul(c, x, window) : x, NULL);
+    comp_write_at(c, stage, to, 4, out, window ? x_mul(c, x, window) : x, NULL);
   }
   return to;
 }
@@ -328,7 +330,9 @@ static bool comp_stft(op_view *v, const shape_result *results, comprehension *c)
     return false;
   if (!s.known)
     return view_error(v, "frame_step or frame_length is not known, or the signal's rank");
-  fft t = {.rank = 4, .axis = 2, .type = expr_compute_type(view_elem(v, 0)),
+  fft t = {.rank = 4,
+           .axis = 2,
+           .type = expr_compute_type(view_elem(v, 0)),
            .dims = {s.batch, s.frames, s.length, dim_const(v->dims, 2)}};
   write_spectrum(c, &t, fft_run(c, &t, load_frames(c, &s, &t)), NULL);
   return true;
@@ -365,33 +369,33 @@ static const expr *scalar(comprehension *c, int operand) {
 
 static const expr *hertz_to_mel(comprehension *c, const expr *hz) {
   const expr *part = expr_binary(c, EXPR_DIV, hz, expr_float(c, ONYX_F64, 700));
-  const expr *log = expr_unary(c, EXPR_LOG, add(c, expr_one(c, ONYX_F64), part));
-  return mul(c, expr_float(c, ONYX_F64, 2595 / M_LN10), log);
+  const expr *log = expr_unary(c, EXPR_LOG, x_add(c, expr_one(c, ONYX_F64), part));
+  return x_mul(c, expr_float(c, ONYX_F64, 2595 / M_LN10), log);
 }
 
 // Spectrogram bin of mel edge i.
 static const expr *mel_edge(comprehension *c, const expr *i, const expr *low, const expr *step) {
-  const expr *mel = add(c, mul(c, expr_cast(c, i, ONYX_F64), step), low);
-  const expr *power = mul(c, mel, expr_float(c, ONYX_F64, M_LN10 / 2595));
-  const expr *hz = mul(c, expr_float(c, ONYX_F64, 700), expr_unary(c, EXPR_EXPM1, power));
-  const expr *scaled = mul(c, add(c, scalar(c, 1), expr_one(c, ONYX_F64)), hz);
+  const expr *mel = x_add(c, x_mul(c, expr_cast(c, i, ONYX_F64), step), low);
+  const expr *power = x_mul(c, mel, expr_float(c, ONYX_F64, M_LN10 / 2595));
+  const expr *hz = x_mul(c, expr_float(c, ONYX_F64, 700), expr_unary(c, EXPR_EXPM1, power));
+  const expr *scaled = x_mul(c, x_add(c, scalar(c, 1), expr_one(c, ONYX_F64)), hz);
   const expr *bin = expr_unary(c, EXPR_FLOOR, expr_binary(c, EXPR_DIV, scaled, scalar(c, 2)));
   return expr_cast(c, bin, ONYX_INDEX);
 }
 
 // Triangles: rising from `lower` to `center` (included), falling to `higher` (excluded).
-static const expr *mel_weight(comprehension *c, const expr *j, const expr *lower, const expr *center,
-                              const expr *higher) {
+static const expr *mel_weight(comprehension *c, const expr *j, const expr *lower,
+                              const expr *center, const expr *higher) {
   const expr *zero = expr_zero(c, ONYX_F64), *one = expr_one(c, ONYX_F64), *none = expr_index(c, 0);
-  const expr *rise = sub(c, center, lower), *fall = sub(c, higher, center);
-  const expr *up = expr_binary(c, EXPR_DIV, expr_cast(c, sub(c, j, lower), ONYX_F64),
+  const expr *rise = x_sub(c, center, lower), *fall = x_sub(c, higher, center);
+  const expr *up = expr_binary(c, EXPR_DIV, expr_cast(c, x_sub(c, j, lower), ONYX_F64),
                                expr_cast(c, rise, ONYX_F64));
   const expr *in_rise = expr_binary(c, EXPR_AND, expr_compare(c, EXPR_GE, j, lower),
                                     expr_compare(c, EXPR_LE, j, center));
   const expr *peak = expr_select(c, expr_compare(c, EXPR_EQ, j, center), one, zero);
-  const expr *value = expr_select(c, expr_compare(c, EXPR_EQ, rise, none), peak,
-                                  expr_select(c, in_rise, up, zero));
-  const expr *down = expr_binary(c, EXPR_DIV, expr_cast(c, sub(c, higher, j), ONYX_F64),
+  const expr *value =
+      expr_select(c, expr_compare(c, EXPR_EQ, rise, none), peak, expr_select(c, in_rise, up, zero));
+  const expr *down = expr_binary(c, EXPR_DIV, expr_cast(c, x_sub(c, higher, j), ONYX_F64),
                                  expr_cast(c, fall, ONYX_F64));
   const expr *in_fall = expr_binary(c, EXPR_AND, expr_compare(c, EXPR_GE, j, center),
                                     expr_compare(c, EXPR_LT, j, higher));
@@ -409,11 +413,11 @@ static bool comp_mel(op_view *v, const shape_result *results, comprehension *c) 
   const expr *j = expr_loop(c, 0), *i = expr_loop(c, 1), *one = expr_index(c, 1);
   const expr *low = hertz_to_mel(c, scalar(c, 3)), *high = hertz_to_mel(c, scalar(c, 4));
   const dim *edges = dim_add(v->dims, view_value(v, 0, 0), dim_const(v->dims, 2));
-  const expr *step = expr_binary(c, EXPR_DIV, sub(c, high, low),
-                                 expr_cast(c, expr_dim(c, edges), ONYX_F64));
-  const expr *next = add(c, i, one);
+  const expr *step =
+      expr_binary(c, EXPR_DIV, x_sub(c, high, low), expr_cast(c, expr_dim(c, edges), ONYX_F64));
+  const expr *next = x_add(c, i, one);
   const expr *weight = mel_weight(c, j, mel_edge(c, i, low, step), mel_edge(c, next, low, step),
-                                  mel_edge(c, add(c, next, one), low, step));
+                                  mel_edge(c, x_add(c, next, one), low, step));
   comp_write_point(c, s, y, expr_cast(c, weight, results[0].type.elem));
   return true;
 }

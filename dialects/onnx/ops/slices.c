@@ -60,8 +60,8 @@ static int reduce_mean_of(comprehension *c, const slices *s, int mean, int type)
   }
   int acc = comp_acc_combine(c, st, ACC_ADD, type, x, NULL);
   const expr *n = expr_cast(c, expr_dim(c, s->count), type);
-  comp_write_at(c, st, temp, s->num_kept, out,
-                expr_binary(c, EXPR_DIV, expr_acc(c, acc, type), n), NULL);
+  comp_write_at(c, st, temp, s->num_kept, out, expr_binary(c, EXPR_DIV, expr_acc(c, acc, type), n),
+                NULL);
   return temp;
 }
 

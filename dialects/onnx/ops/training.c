@@ -1,5 +1,5 @@
-// Optimizer steps of ai.onnx.preview.training: Adagrad, Adam, Momentum. Operands R, T, then groups of
-// tensors: all X, all gradients G, all of each state; results: all new X, then each new state.
+// Optimizer steps of ai.onnx.preview.training: Adagrad, Adam, Momentum. Operands R, T, then groups
+// of tensors: all X, all gradients G, all of each state; results: all new X, then each new state.
 #include "dialects/onnx/ops/op.h"
 #include <string.h>
 
@@ -10,8 +10,8 @@ static bool groups_of(op_view *v, int states, int *n) {
                       2 + states, v->num_operands);
   *n = tensors / (2 + states);
   if (v->num_results != *n * (1 + states))
-    return view_error(v, "expected %d results for %d optimized tensors, found %d", *n * (1 + states),
-                      *n, v->num_results);
+    return view_error(v, "expected %d results for %d optimized tensors, found %d",
+                      *n * (1 + states), *n, v->num_results);
   for (int i = 0; i < 2; i++)
     if (view_rank(v, i) > 0)
       return view_error(v, "operand %d: expected a scalar, found rank %d", i, view_rank(v, i));
@@ -53,7 +53,9 @@ static const expr *mul(const step *s, const expr *a, const expr *b) {
 static const expr *divide(const step *s, const expr *a, const expr *b) {
   return expr_binary(s->c, EXPR_DIV, a, b);
 }
-static const expr *root(const step *s, const expr *a) { return expr_unary(s->c, EXPR_SQRT, a); }
+static const expr *root(const step *s, const expr *a) {
+  return expr_unary(s->c, EXPR_SQRT, a);
+}
 
 static const expr *point(const step *s, int buffer) {
   const expr *at[ONYX_MAX_RANK];
@@ -120,7 +122,8 @@ static void adam(const step *s, comp_stage *stage, int n, int i) {
   const expr *damp = sub(s, one, expr_binary(s->c, EXPR_POW, alpha, s->t));
   const expr *rate = divide(s, mul(s, s->r, root(s, sub(s, one, scale))), damp);
   rate = expr_select(s->c, updated(s), rate, s->r);
-  const expr *x = sub(s, s->x, divide(s, mul(s, rate, v), add(s, root(s, h), number(s, "epsilon"))));
+  const expr *x =
+      sub(s, s->x, divide(s, mul(s, rate, v), add(s, root(s, h), number(s, "epsilon"))));
   write(s, stage, i, mul(s, sub(s, one, number(s, "norm_coefficient_post")), x));
   write(s, stage, n + i, v);
   write(s, stage, 2 * n + i, h);
@@ -150,8 +153,12 @@ static bool verify_momentum(op_view *v) {
     return view_error(v, "mode: expected standard or nesterov, found '%s'", mode);
   return verify_one_state(v);
 }
-static bool shape_one_state(op_view *v, shape_result *results) { return shape_step(v, results, 1); }
-static bool shape_two_states(op_view *v, shape_result *results) { return shape_step(v, results, 2); }
+static bool shape_one_state(op_view *v, shape_result *results) {
+  return shape_step(v, results, 1);
+}
+static bool shape_two_states(op_view *v, shape_result *results) {
+  return shape_step(v, results, 2);
+}
 
 static bool comp_adagrad(op_view *v, const shape_result *results, comprehension *c) {
   (void)results;

@@ -4,15 +4,15 @@
 
 bool window_ints(op_view *v, const char *name, int count, int64_t minimum, int64_t fallback,
                  int64_t *out) {
-  const onnx_attr *a =
-      onyx_schema_attr_find(v->schema, name) ? view_attr(v, name) : NULL;
+  const onnx_attr *a = onyx_schema_attr_find(v->schema, name) ? view_attr(v, name) : NULL;
   bool set = a && a->n > 0;
   if (set && a->n != count)
     return view_error(v, "%s: expected %d entries, found %" PRId64, name, count, a->n);
   for (int i = 0; i < count; i++) {
     out[i] = set ? a->ints[i] : fallback;
     if (out[i] < minimum || out[i] > INT32_MAX)
-      return view_error(v, "%s: expected at least %" PRId64 ", found %" PRId64, name, minimum, out[i]);
+      return view_error(v, "%s: expected at least %" PRId64 ", found %" PRId64, name, minimum,
+                        out[i]);
   }
   return true;
 }
@@ -38,8 +38,8 @@ static void axis_same(op_view *v, window_axis *a, const dim *reach, bool upper) 
   a->pad_end = dim_sub(d, total, a->pad_begin);
 }
 
-// Explicit padding; with ceil_mode the last window may hang over the end, but one that would start in
-// the end's padding is dropped.
+// Explicit padding; with ceil_mode the last window may hang over the end, but one that would start
+// in the end's padding is dropped.
 static bool axis_explicit(op_view *v, window_axis *a, const dim *reach, bool ceil_mode, int i) {
   dim_context *d = v->dims;
   const dim *stride = dim_const(d, a->stride), *one = dim_const(d, 1);
@@ -47,8 +47,10 @@ static bool axis_explicit(op_view *v, window_axis *a, const dim *reach, bool cei
   const dim *span = dim_sub(d, dim_add(d, before, a->pad_end), reach);
   int64_t value;
   if (dim_is_const(span, &value) && value < -1)
-    return view_error(v, "spatial dim %d: the window reaches over %" PRId64
-                         " elements more than the padded input has", i, -value);
+    return view_error(v,
+                      "spatial dim %d: the window reaches over %" PRId64
+                      " elements more than the padded input has",
+                      i, -value);
   if (!ceil_mode) {
     a->out = dim_add(d, dim_floordiv(d, span, stride), one);
   } else {
@@ -70,8 +72,7 @@ bool window_of(op_view *v, int spatial, const dim *const *kernel, window *w) {
       !window_ints(v, "pads", 2 * spatial, 0, 0, pads))
     return false;
   bool ceil_mode = onyx_schema_attr_find(v->schema, "ceil_mode") && view_int(v, "ceil_mode") != 0;
-  const char *mode =
-      onyx_schema_attr_find(v->schema, "auto_pad") ? view_string(v, "auto_pad") : "";
+  const char *mode = onyx_schema_attr_find(v->schema, "auto_pad") ? view_string(v, "auto_pad") : "";
   bool upper = !strcmp(mode, "SAME_UPPER"), lower = !strcmp(mode, "SAME_LOWER");
   bool valid = !strcmp(mode, "VALID");
   if (!upper && !lower && !valid && *mode && strcmp(mode, "NOTSET"))
@@ -81,7 +82,9 @@ bool window_of(op_view *v, int spatial, const dim *const *kernel, window *w) {
   w->spatial = spatial;
   for (int i = 0; i < spatial; i++) {
     window_axis *a = &w->axis[i];
-    *a = (window_axis){.in = view_dim(v, 0, 2 + i), .kernel = kernel[i], .stride = strides[i],
+    *a = (window_axis){.in = view_dim(v, 0, 2 + i),
+                       .kernel = kernel[i],
+                       .stride = strides[i],
                        .dilation = dilations[i],
                        .pad_begin = dim_const(d, valid ? 0 : pads[i]),
                        .pad_end = dim_const(d, valid ? 0 : pads[spatial + i])};
