@@ -203,6 +203,17 @@ static MlirLogicalResult walk_sequence_map(view_scope *s, MlirOperation op) {
   return walk_block(s, body);
 }
 
+// The branch of an If whose condition is known to choose the other. What it gives says
+// nothing and is left as it is.
+static bool never_runs(view_scope *s, MlirOperation op, intptr_t region) {
+  if (!onnx_is(op, "If"))
+    return false;
+  const onnx_operand *condition = view_fact(s, mlirOperationGetOperand(op, 0));
+  int64_t value;
+  return condition->values && condition->num_values == 1 &&
+         dim_is_const(condition->values[0], &value) && (value != 0) != (region == 0);
+}
+
 static MlirLogicalResult walk_regions(view_scope *s, MlirOperation op) {
   if (onnx_is(op, "Loop"))
     return walk_loop_op(s, op);
@@ -211,7 +222,7 @@ static MlirLogicalResult walk_regions(view_scope *s, MlirOperation op) {
   if (onnx_is(op, "SequenceMap"))
     return walk_sequence_map(s, op);
   for (intptr_t r = 0; r < mlirOperationGetNumRegions(op); r++)
-    if (failed(walk_block(s, body_of(op, r))))
+    if (!never_runs(s, op, r) && failed(walk_block(s, body_of(op, r))))
       return mlirLogicalResultFailure();
   return mlirLogicalResultSuccess();
 }

@@ -1,7 +1,8 @@
 """run_model.py MODEL [ONYX-COMPILE OPTIONS]: compiles a model of $ONYX_SHARED/models and compares what it computes.
 
 MODEL@random is the model with random weights (randomize_light.py there), compared with what onnxruntime computes.
-MODEL@dynamic is the model with the first dim of every input made dynamic."""
+MODEL@dynamic is the model with the first dim of every input made dynamic, MODEL@set with symbolic dims fixed to the
+sizes that models.txt gives."""
 import glob
 import os
 import re
@@ -74,6 +75,15 @@ def check(name, options):
     model, outputs = os.path.join(source, "model.onnx"), source
     if name.endswith("@random"):
         model, outputs = randomized(name, source, work)
+    if name.endswith("@set"):
+        model = f"{work}/model.mlir"
+        command = [f"{onyx_test.BIN}/onyx-import", f"{source}/model.onnx", "-o", model]
+        for size in tolerances(name)[2]:
+            command += ["--dim", size]
+        code, text = onyx_test.run(command, 120)
+        print(f"$ {' '.join(command)}\n{text}")
+        if code:
+            return "import: " + onyx_test.reason(code, text)
     if name.endswith("@dynamic"):
         model, why = dynamic(source, work)
         if why:

@@ -25,15 +25,17 @@ static onnx_type join(op_view *v, const onnx_type *a, const onnx_type *b) {
   return t;
 }
 
-static bool check_elem(op_view *v, int r, const onnx_type *a, const onnx_type *b, const char *where) {
+static bool check_elem(op_view *v, int r, const onnx_type *a, const onnx_type *b,
+                       const char *where) {
   if (a->kind == ONYX_TYPE_TENSOR && b->kind == ONYX_TYPE_TENSOR && a->elem != b->elem)
-    return view_error(v, "result %d: expected elements of %s in %s, found %s", r, onyx_elem_mlir_name(a->elem), where,
-                      onyx_elem_mlir_name(b->elem));
+    return view_error(v, "result %d: expected elements of %s in %s, found %s", r,
+                      onyx_elem_mlir_name(a->elem), where, onyx_elem_mlir_name(b->elem));
   return true;
 }
 
 // Elements that both are known to have.
-static void join_values(op_view *v, shape_result *result, const onnx_operand *a, const onnx_operand *b) {
+static void join_values(op_view *v, shape_result *result, const onnx_operand *a,
+                        const onnx_operand *b) {
   if (!a->values || !b->values || a->num_values != b->num_values)
     return;
   result->values = ONYX_NEW_ARRAY(v->arena, const dim *, a->num_values);
@@ -43,10 +45,21 @@ static void join_values(op_view *v, shape_result *result, const onnx_operand *a,
 }
 
 static bool shape_if(op_view *v, shape_result *results) {
-  if (v->num_regions != 2 || v->num_region_results[0] < v->num_results || v->num_region_results[1] < v->num_results)
+  if (v->num_regions != 2 || v->num_region_results[0] < v->num_results ||
+      v->num_region_results[1] < v->num_results)
     return true;
+  int64_t condition;
+  const dim *known = view_value(v, 0, 0);
+  bool decided = known && dim_is_const(known, &condition);
   for (int r = 0; r < v->num_results; r++) {
     const onnx_operand *a = &v->region_results[0][r], *b = &v->region_results[1][r];
+    if (decided) { // the other branch never runs: what it would give says nothing
+      const onnx_operand *taken = condition ? a : b;
+      results[r].type = taken->type;
+      results[r].values = taken->values;
+      results[r].num_values = taken->num_values;
+      continue;
+    }
     if (!check_elem(v, r, &a->type, &b->type, "else_branch"))
       return false;
     results[r].type = join(v, &a->type, &b->type);
@@ -56,7 +69,8 @@ static bool shape_if(op_view *v, shape_result *results) {
 }
 
 // A scan output: the body's value with one more axis, as long as the loop runs.
-static void stack(op_view *v, shape_result *result, const onnx_type *each, int axis, const dim *length) {
+static void stack(op_view *v, shape_result *result, const onnx_type *each, int axis,
+                  const dim *length) {
   result->type = *each;
   if (each->kind != ONYX_TYPE_TENSOR || each->rank < 0 || each->rank >= ONYX_MAX_RANK) {
     result->type.rank = -1;
@@ -77,16 +91,18 @@ static bool verify_loop(op_view *v) {
     for (int k = 0; o && k < o->type.rank; k++)
       n *= dim_is_const(o->type.dims[k], &size) ? size : 1;
     if (o && o->type.rank >= 0 && n != 1)
-      return view_error(v, "operand %d '%s': expected one element, found %lld", i, i ? "cond" : "M", (long long)n);
+      return view_error(v, "operand %d '%s': expected one element, found %lld", i, i ? "cond" : "M",
+                        (long long)n);
   }
   return true;
 }
 
-// Loop (25): carried values may be the initial ones (no trip at all) or the body's; scan outputs are as
-// long as the loop runs, which a condition makes unknown.
+// Loop (25): carried values may be the initial ones (no trip at all) or the body's; scan outputs
+// are as long as the loop runs, which a condition makes unknown.
 static bool shape_loop(op_view *v, shape_result *results) {
   int carried = v->num_operands - 2;
-  if (v->num_regions != 1 || v->num_region_results[0] != v->num_results + 1 || carried < 0 || carried > v->num_results)
+  if (v->num_regions != 1 || v->num_region_results[0] != v->num_results + 1 || carried < 0 ||
+      carried > v->num_results)
     return true;
   const onnx_operand *yield = v->region_results[0] + 1;
   for (int r = 0; r < carried; r++) {
@@ -98,9 +114,11 @@ static bool shape_loop(op_view *v, shape_result *results) {
   }
   // The condition stays true if the body yields a constant true and none, or true, comes in.
   const dim *trips = view_value(v, 0, 0), *first = view_value(v, 1, 0);
-  bool stays = v->region_results[0][0].num_values == 1 && dim_is(v->region_results[0][0].values[0], 1) &&
+  bool stays = v->region_results[0][0].num_values == 1 &&
+               dim_is(v->region_results[0][0].values[0], 1) &&
                (!view_has(v, 1) || (first && dim_is(first, 1)));
-  const dim *length = stays && trips ? dim_max(v->dims, trips, dim_const(v->dims, 0)) : dim_unknown_extent(v->dims);
+  const dim *length =
+      stays && trips ? dim_max(v->dims, trips, dim_const(v->dims, 0)) : dim_unknown_extent(v->dims);
   for (int r = carried; r < v->num_results; r++)
     stack(v, &results[r], &yield[r].type, 0, length);
   return true;
@@ -116,17 +134,19 @@ static int64_t axis_of(const op_view *v, const char *name, int k, int rank) {
 static bool verify_scan(op_view *v) {
   int64_t scanned = view_int(v, "num_scan_inputs");
   if (scanned < 1 || scanned > v->num_operands)
-    return view_error(v, "num_scan_inputs: expected 1 to %d, found %lld", v->num_operands, (long long)scanned);
+    return view_error(v, "num_scan_inputs: expected 1 to %d, found %lld", v->num_operands,
+                      (long long)scanned);
   int states = v->num_operands - (int)scanned;
   for (int k = 0; k < scanned; k++) {
     int rank = view_rank(v, states + k);
     int64_t axis = axis_of(v, "scan_input_axes", k, rank);
     if (rank == 0 || (rank > 0 && (axis < 0 || axis >= rank)))
-      return view_error(v, "scan_input_axes: expected an axis of operand %d of rank %d, found %lld", states + k, rank,
-                        (long long)axis);
+      return view_error(v, "scan_input_axes: expected an axis of operand %d of rank %d, found %lld",
+                        states + k, rank, (long long)axis);
   }
   if (states > v->num_results)
-    return view_error(v, "expected at least %d results, one for each state, found %d", states, v->num_results);
+    return view_error(v, "expected at least %d results, one for each state, found %d", states,
+                      v->num_results);
   return true;
 }
 
@@ -142,8 +162,9 @@ static const dim *scan_length(op_view *v, int states) {
       continue;
     const dim *here = view_dim(v, i, (int)axis);
     if (length && dim_is_const(length, &a) && dim_is_const(here, &b) && a != b) {
-      view_error(v, "operand %d: expected %lld elements on its scan axis as the others have, found %lld", i,
-                 (long long)a, (long long)b);
+      view_error(
+          v, "operand %d: expected %lld elements on its scan axis as the others have, found %lld",
+          i, (long long)a, (long long)b);
       return NULL;
     }
     if (!length || here->op == DIM_CONST)
@@ -172,7 +193,8 @@ static bool shape_scan(op_view *v, shape_result *results) {
     int rank = yield[r].type.rank + 1;
     int64_t axis = axis_of(v, "scan_output_axes", r - states, rank);
     if (yield[r].type.rank >= 0 && (axis < 0 || axis >= rank))
-      return view_error(v, "scan_output_axes: expected an axis of rank %d, found %lld", rank, (long long)axis);
+      return view_error(v, "scan_output_axes: expected an axis of rank %d, found %lld", rank,
+                        (long long)axis);
     stack(v, &results[r], &yield[r].type, (int)axis, length);
   }
   return true;

@@ -23,12 +23,14 @@ static bool permutation(op_view *v, int rank, int *perm) {
     return true;
   }
   if (a->n != rank)
-    return view_error(v, "perm: expected %d entries, the rank of operand 0, found %" PRId64, rank, a->n);
+    return view_error(v, "perm: expected %d entries, the rank of operand 0, found %" PRId64, rank,
+                      a->n);
   bool seen[ONYX_MAX_RANK] = {false};
   for (int i = 0; i < rank; i++) {
     if (a->ints[i] < 0 || a->ints[i] >= rank || seen[a->ints[i]])
-      return view_error(v, "perm: expected a permutation of 0 to %d, found %" PRId64 " at position %d", rank - 1,
-                        a->ints[i], i);
+      return view_error(v,
+                        "perm: expected a permutation of 0 to %d, found %" PRId64 " at position %d",
+                        rank - 1, a->ints[i], i);
     seen[a->ints[i]] = true;
     perm[i] = (int)a->ints[i];
   }
@@ -38,6 +40,29 @@ static bool permutation(op_view *v, int rank, int *perm) {
 static bool verify_transpose(op_view *v) {
   int perm[ONYX_MAX_RANK], rank = view_rank(v, 0);
   return rank < 0 || permutation(v, rank, perm);
+}
+
+// Shape data in the permuted order: exporters transpose lists of pads.
+static void transpose_values(op_view *v, shape_result *results, int rank, const int *perm) {
+  const onnx_operand *x = view_operand(v, 0);
+  int64_t n = shape_data_size(&results[0]), extent[ONYX_MAX_RANK], stride[ONYX_MAX_RANK], step = 1;
+  if (!x->values || n != x->num_values)
+    return;
+  for (int i = rank - 1; i >= 0; i--) {
+    stride[i] = step;
+    step *= view_dim(v, 0, i)->value;
+  }
+  for (int i = 0; i < rank; i++)
+    extent[i] = results[0].type.dims[i]->value;
+  const dim **values = shape_data(v, results, 0, n);
+  for (int64_t k = 0; k < n; k++) {
+    int64_t from = 0, rest = k;
+    for (int i = rank - 1; i >= 0; i--) {
+      from += rest % extent[i] * stride[perm[i]];
+      rest /= extent[i];
+    }
+    values[k] = x->values[from];
+  }
 }
 
 static bool shape_transpose(op_view *v, shape_result *results) {
@@ -57,6 +82,7 @@ static bool shape_transpose(op_view *v, shape_result *results) {
   for (int i = 0; i < rank; i++)
     dims[i] = view_dim(v, 0, perm[i]);
   shape_set(v, results, 0, rank, dims);
+  transpose_values(v, results, rank, perm);
   return true;
 }
 
@@ -81,7 +107,8 @@ static bool concat_rank(op_view *v, int *rank, int *axis) {
     if (r < 0)
       continue;
     if (*rank >= 0 && r != *rank)
-      return view_error(v, "operand %d: expected rank %d, as operand 0 has, found rank %d", i, *rank, r);
+      return view_error(v, "operand %d: expected rank %d, as operand 0 has, found rank %d", i,
+                        *rank, r);
     *rank = r;
   }
   return *rank < 0 || axis_attr(v, "axis", *rank, axis);
@@ -97,8 +124,9 @@ static bool verify_concat(op_view *v) {
       if (view_rank(v, i) < 0 || !dim_is_const(view_dim(v, i, k), &have))
         continue;
       if (want >= 0 && want != have)
-        return view_error(v, "operand %d: expected size %" PRId64 " in dimension %d, found %" PRId64, i, want, k,
-                          have);
+        return view_error(v,
+                          "operand %d: expected size %" PRId64 " in dimension %d, found %" PRId64,
+                          i, want, k, have);
       want = have;
     }
   }
@@ -164,7 +192,8 @@ static bool comp_concat(op_view *v, const shape_result *results, comprehension *
       loops[k] = (comp_loop){LOOP_PARALLEL, extent};
       from[k] = to[k] = expr_loop(c, k);
       if (own != extent) {
-        comp_require(c, x_eq(c, expr_dim(c, own), expr_dim(c, extent)), 3, expr_dim(c, own), expr_dim(c, extent));
+        comp_require(c, x_eq(c, expr_dim(c, own), expr_dim(c, extent)), 3, expr_dim(c, own),
+                     expr_dim(c, extent));
         agrees = false;
       }
     }
@@ -192,7 +221,8 @@ static bool split_sizes(op_view *v, int axis, const dim **sizes) {
   }
   int count = list_count(v, 1);
   if (count >= 0 && count != n)
-    return view_error(v, "operand 1 ('split'): expected %d sizes, one a result, found %d", n, count);
+    return view_error(v, "operand 1 ('split'): expected %d sizes, one a result, found %d", n,
+                      count);
   int64_t sum = 0, size, whole;
   bool known = dim_is_const(extent, &whole);
   for (int r = 0; r < n; r++) {
@@ -208,7 +238,9 @@ static bool split_sizes(op_view *v, int axis, const dim **sizes) {
     }
   }
   return !known || sum == whole ||
-         view_error(v, "operand 1 ('split'): expected a sum of %" PRId64 ", the size of dimension %d, found %" PRId64,
+         view_error(v,
+                    "operand 1 ('split'): expected a sum of %" PRId64
+                    ", the size of dimension %d, found %" PRId64,
                     whole, axis, sum);
 }
 
@@ -217,7 +249,8 @@ static bool verify_split(op_view *v) {
   if (n->present && view_has(v, 1))
     return view_error(v, "num_outputs and operand 1 ('split'): expected one of them, found both");
   if (n->present && n->i != v->num_results)
-    return view_error(v, "num_outputs: expected %d, the number of results, found %" PRId64, v->num_results, n->i);
+    return view_error(v, "num_outputs: expected %d, the number of results, found %" PRId64,
+                      v->num_results, n->i);
   int axis, rank = view_rank(v, 0);
   const dim **sizes = ONYX_NEW_ARRAY(v->arena, const dim *, v->num_results + 1);
   return rank < 0 || (axis_attr(v, "axis", rank, &axis) && split_sizes(v, axis, sizes));
@@ -225,7 +258,8 @@ static bool verify_split(op_view *v) {
 
 static bool shape_split(op_view *v, shape_result *results) {
   int axis, rank = view_rank(v, 0);
-  const dim *dims[ONYX_MAX_RANK], **sizes = ONYX_NEW_ARRAY(v->arena, const dim *, v->num_results + 1);
+  const dim *dims[ONYX_MAX_RANK],
+      **sizes = ONYX_NEW_ARRAY(v->arena, const dim *, v->num_results + 1);
   if (rank < 0)
     return true;
   if (!axis_attr(v, "axis", rank, &axis) || !split_sizes(v, axis, sizes))
@@ -261,13 +295,15 @@ static bool comp_split(op_view *v, const shape_result *results, comprehension *c
         return false;
       x_loops(c, rank, in);
       in[axis] = x_add(c, in[axis], expr_dim(c, offset));
-      bool safe = !given || (offset->op == DIM_CONST && sizes[r]->op == DIM_CONST && extent->op == DIM_CONST);
+      bool safe = !given ||
+                  (offset->op == DIM_CONST && sizes[r]->op == DIM_CONST && extent->op == DIM_CONST);
       comp_write_point(c, comp_stage_over(c, out), out, x_read(c, 0, in, safe));
     }
     offset = dim_add(v->dims, offset, sizes[r]);
   }
   if (given)
-    comp_require(c, x_eq(c, expr_dim(c, offset), expr_dim(c, extent)), 6, expr_dim(c, offset), expr_dim(c, extent));
+    comp_require(c, x_eq(c, expr_dim(c, offset), expr_dim(c, extent)), 6, expr_dim(c, offset),
+                 expr_dim(c, extent));
   return true;
 }
 
@@ -279,14 +315,16 @@ typedef struct slice_axis {
 } slice_axis;
 
 // The standard's clamping: [0, D] going up, [0, D - 1] and [-1, D - 1] going down.
-static void slice_of_axis(op_view *v, const dim *extent, const dim *start, const dim *end, const dim *step,
-                          slice_axis *out) {
+static void slice_of_axis(op_view *v, const dim *extent, const dim *start, const dim *end,
+                          const dim *step, slice_axis *out) {
   dim_context *d = v->dims;
-  const dim *zero = dim_const(d, 0), *minus = dim_const(d, -1), *last = dim_sub(d, extent, dim_const(d, 1));
+  const dim *zero = dim_const(d, 0), *minus = dim_const(d, -1),
+            *last = dim_sub(d, extent, dim_const(d, 1));
   const dim *down = dim_lt(d, step, zero);
   start = dim_wrap(d, start, extent);
   end = dim_wrap(d, end, extent);
-  out->start = dim_select(d, down, dim_clamp(d, start, zero, last), dim_clamp(d, start, zero, extent));
+  out->start =
+      dim_select(d, down, dim_clamp(d, start, zero, last), dim_clamp(d, start, zero, extent));
   end = dim_select(d, down, dim_clamp(d, end, minus, last), dim_clamp(d, end, zero, extent));
   out->step = step;
   out->size = dim_max(d, dim_ceildiv(d, dim_sub(d, end, out->start), step), zero);
@@ -302,8 +340,8 @@ static bool slices_of(op_view *v, slice_axis *axes, bool *known) {
   for (int i = 2; i <= 4; i++) {
     int count = list_count(v, i);
     if (count >= 0 && count != n)
-      return view_error(v, "operand %d ('%s'): expected %d entries, as 'starts' has, found %d", i, view_name(v, i),
-                        n, count);
+      return view_error(v, "operand %d ('%s'): expected %d entries, as 'starts' has, found %d", i,
+                        view_name(v, i), n, count);
   }
   if (n > rank)
     return view_error(v, "operand 1 ('starts'): expected %d entries at most, found %d", rank, n);
@@ -318,10 +356,12 @@ static bool slices_of(op_view *v, slice_axis *axes, bool *known) {
         continue;
       const dim *step = view_has(v, 4) ? list_value(v, 4, k) : dim_const(d, 1);
       if (dim_is(step, 0))
-        return view_error(v, "operand 4 ('steps'): expected steps other than 0, found 0 for axis %d", i);
+        return view_error(
+            v, "operand 4 ('steps'): expected steps other than 0, found 0 for axis %d", i);
       slice_axis s;
       slice_of_axis(v, extent, list_value(v, 1, k), list_value(v, 2, k), step, &s);
-      axes[i] = (slice_axis){dim_select(d, here, s.start, axes[i].start), dim_select(d, here, s.step, axes[i].step),
+      axes[i] = (slice_axis){dim_select(d, here, s.start, axes[i].start),
+                             dim_select(d, here, s.step, axes[i].step),
                              dim_select(d, here, s.size, axes[i].size), false};
     }
   }
@@ -334,14 +374,34 @@ static bool verify_slice(op_view *v) {
   return view_rank(v, 0) < 0 || slices_of(v, axes, &known);
 }
 
+// Shape data of the slice, of any rank (exporters reverse pairs of pads), where starts and steps
+// are known.
 static void slice_values(op_view *v, shape_result *results, const slice_axis *axis) {
-  int64_t n = shape_data_size(&results[0]), start, step;
-  if (n < 0 || view_rank(v, 0) != 1 || !v->operands[0].values || !dim_is_const(axis->start, &start) ||
-      !dim_is_const(axis->step, &step))
+  const onnx_operand *x = view_operand(v, 0);
+  int64_t n = shape_data_size(&results[0]), start[ONYX_MAX_RANK], step[ONYX_MAX_RANK],
+          stride[ONYX_MAX_RANK];
+  int rank = view_rank(v, 0);
+  int64_t elements = 1;
+  if (n < 0 || !x->values)
     return;
+  for (int i = rank - 1; i >= 0; i--) {
+    int64_t extent;
+    if (!dim_is_const(axis[i].start, &start[i]) || !dim_is_const(axis[i].step, &step[i]) ||
+        !dim_is_const(view_dim(v, 0, i), &extent))
+      return;
+    stride[i] = elements;
+    elements *= extent;
+  }
   const dim **values = shape_data(v, results, 0, n);
-  for (int64_t k = 0; k < n; k++)
-    values[k] = list_value(v, 0, (int)(start + k * step));
+  for (int64_t k = 0; k < n; k++) {
+    int64_t from = 0, rest = k;
+    for (int i = rank - 1; i >= 0; i--) {
+      int64_t size = results[0].type.dims[i]->value;
+      from += (start[i] + rest % size * step[i]) * stride[i];
+      rest /= size;
+    }
+    values[k] = from >= 0 && from < x->num_values ? x->values[from] : dim_unknown(v->dims);
+  }
 }
 
 static bool shape_slice(op_view *v, shape_result *results) {
@@ -375,8 +435,8 @@ static bool comp_slice(op_view *v, const shape_result *results, comprehension *c
     if (axes[i].untouched)
       continue;
     if (axes[i].step->op != DIM_CONST) // no elements are taken then
-      comp_require(c, expr_compare(c, EXPR_NE, expr_dim(c, axes[i].step), expr_index(c, 0)), 6, expr_index(c, 0),
-                   expr_index(c, 1));
+      comp_require(c, expr_compare(c, EXPR_NE, expr_dim(c, axes[i].step), expr_index(c, 0)), 6,
+                   expr_index(c, 0), expr_index(c, 1));
     in[i] = x_add(c, x_mul(c, in[i], expr_dim(c, axes[i].step)), expr_dim(c, axes[i].start));
   }
   comp_write_point(c, comp_stage_over(c, out), out, expr_read(c, 0, rank, in));
@@ -393,8 +453,9 @@ static bool pads_of(op_view *v, const dim **begin, const dim **end, bool *known)
   if (!*known)
     return true;
   if (n != 2 * axes)
-    return view_error(v, "operand 1 ('pads'): expected %d entries, a begin and an end for each axis, found %d",
-                      2 * axes, n);
+    return view_error(
+        v, "operand 1 ('pads'): expected %d entries, a begin and an end for each axis, found %d",
+        2 * axes, n);
   if (!verify_axes(v, 3, rank))
     return false;
   for (int i = 0; i < rank; i++) {
@@ -415,7 +476,8 @@ static bool verify_pad(op_view *v) {
   const dim *begin[ONYX_MAX_RANK], *end[ONYX_MAX_RANK];
   bool known;
   if (!is_one_of(view_string(v, "mode"), modes))
-    return view_error(v, "mode: expected constant, reflect, edge or wrap, found '%s'", view_string(v, "mode"));
+    return view_error(v, "mode: expected constant, reflect, edge or wrap, found '%s'",
+                      view_string(v, "mode"));
   return view_rank(v, 0) < 0 || pads_of(v, begin, end, &known);
 }
 
@@ -440,7 +502,8 @@ static bool shape_pad(op_view *v, shape_result *results) {
 }
 
 // Where position j of an axis of this extent is taken from; modes but constant.
-static const expr *pad_source(comprehension *c, const char *mode, const expr *j, const expr *extent) {
+static const expr *pad_source(comprehension *c, const char *mode, const expr *j,
+                              const expr *extent) {
   const expr *last = x_sub(c, extent, expr_index(c, 1));
   if (strcmp(mode, "edge") == 0)
     return x_clamp(c, j, expr_index(c, 0), last);
@@ -485,7 +548,8 @@ static bool comp_pad(op_view *v, const shape_result *results, comprehension *c) 
 static bool verify_tile(op_view *v) {
   int rank = view_rank(v, 0), n = list_count(v, 1);
   if (rank >= 0 && n >= 0 && n != rank)
-    return view_error(v, "operand 1 ('repeats'): expected %d entries, the rank of operand 0, found %d", rank, n);
+    return view_error(
+        v, "operand 1 ('repeats'): expected %d entries, the rank of operand 0, found %d", rank, n);
   for (int k = 0; k < n; k++) {
     int64_t times;
     const dim *d = view_value(v, 1, k);
@@ -502,9 +566,9 @@ static bool shape_tile(op_view *v, shape_result *results) {
     return false;
   for (int k = 0; k < rank; k++) {
     const dim *times = list_value(v, 1, k);
-    dims[k] = dim_has_unknown(times)
-                  ? dim_unknown_extent(v->dims)
-                  : dim_mul(v->dims, view_dim(v, 0, k), dim_max(v->dims, times, dim_const(v->dims, 0)));
+    dims[k] = dim_has_unknown(times) ? dim_unknown_extent(v->dims)
+                                     : dim_mul(v->dims, view_dim(v, 0, k),
+                                               dim_max(v->dims, times, dim_const(v->dims, 0)));
   }
   if (rank >= 0)
     shape_set(v, results, 0, rank, dims);
@@ -535,7 +599,8 @@ static bool expand_dims(op_view *v, int *rank, const dim **dims) {
   int own = view_rank(v, 0), n = list_count(v, 1);
   *rank = own < 0 || n < 0 ? -1 : own > n ? own : n;
   if (*rank > ONYX_MAX_RANK)
-    return view_error(v, "operand 1 ('shape'): expected %d entries at most, found %d", ONYX_MAX_RANK, n);
+    return view_error(v, "operand 1 ('shape'): expected %d entries at most, found %d",
+                      ONYX_MAX_RANK, n);
   for (int k = 0; k < *rank; k++) {
     int from = k - (*rank - own), asked = k - (*rank - n);
     const dim *d = from >= 0 ? view_dim(v, 0, from) : NULL;
@@ -543,11 +608,15 @@ static bool expand_dims(op_view *v, int *rank, const dim **dims) {
     int64_t have, want;
     if (s && dim_is_const(s, &want) && want < 0)
       return view_error(v, "operand 1 ('shape'): expected sizes >= 0, found %" PRId64, want);
-    if (d && s && dim_is_const(d, &have) && dim_is_const(s, &want) && have != want && have != 1 && want != 1)
-      return view_error(v, "operand 1 ('shape'): expected 1 or %" PRId64 " for dimension %d of operand 0, found %" PRId64,
+    if (d && s && dim_is_const(d, &have) && dim_is_const(s, &want) && have != want && have != 1 &&
+        want != 1)
+      return view_error(v,
+                        "operand 1 ('shape'): expected 1 or %" PRId64
+                        " for dimension %d of operand 0, found %" PRId64,
                         have, from, want);
     if (!d)
-      dims[k] = dim_has_unknown(s) ? dim_unknown_extent(v->dims) : dim_max(v->dims, s, dim_const(v->dims, 0));
+      dims[k] = dim_has_unknown(s) ? dim_unknown_extent(v->dims)
+                                   : dim_max(v->dims, s, dim_const(v->dims, 0));
     else if (!s || (d->op == DIM_CONST && d->value != 1))
       dims[k] = d;
     else if (dim_has_unknown(s))
@@ -611,8 +680,10 @@ static bool block_size(op_view *v, int64_t *block) {
 static bool expect_multiple(op_view *v, int axis, int64_t of) {
   int64_t extent;
   return view_rank(v, 0) != 4 || !dim_is_const(view_dim(v, 0, axis), &extent) || extent % of == 0 ||
-         view_error(v, "operand 0 ('input'): expected a multiple of %" PRId64 " in dimension %d, found %" PRId64, of,
-                    axis, extent);
+         view_error(v,
+                    "operand 0 ('input'): expected a multiple of %" PRId64
+                    " in dimension %d, found %" PRId64,
+                    of, axis, extent);
 }
 
 static bool verify_depth_to_space(op_view *v) {
@@ -637,7 +708,8 @@ static bool shape_depth_to_space(op_view *v, shape_result *results) {
   dim_context *d = v->dims;
   const dim *b = dim_const(d, block);
   shape_set(v, results, 0, 4,
-            (const dim *[]){view_dim(v, 0, 0), dim_floordiv(d, view_dim(v, 0, 1), dim_const(d, block * block)),
+            (const dim *[]){view_dim(v, 0, 0),
+                            dim_floordiv(d, view_dim(v, 0, 1), dim_const(d, block * block)),
                             dim_mul(d, view_dim(v, 0, 2), b), dim_mul(d, view_dim(v, 0, 3), b)});
   return true;
 }
@@ -651,8 +723,9 @@ static bool shape_space_to_depth(op_view *v, shape_result *results) {
   dim_context *d = v->dims;
   const dim *b = dim_const(d, block);
   shape_set(v, results, 0, 4,
-            (const dim *[]){view_dim(v, 0, 0), dim_mul(d, view_dim(v, 0, 1), dim_const(d, block * block)),
-                            dim_floordiv(d, view_dim(v, 0, 2), b), dim_floordiv(d, view_dim(v, 0, 3), b)});
+            (const dim *[]){
+                view_dim(v, 0, 0), dim_mul(d, view_dim(v, 0, 1), dim_const(d, block * block)),
+                dim_floordiv(d, view_dim(v, 0, 2), b), dim_floordiv(d, view_dim(v, 0, 3), b)});
   return true;
 }
 
@@ -668,7 +741,8 @@ static bool comp_depth_to_space(op_view *v, const shape_result *results, compreh
     channel = x_add(c, x_mul(c, part, expr_dim(c, results[0].type.dims[1])), i[1]);
   else
     channel = x_add(c, x_mul(c, i[1], x_mul(c, b, b)), part);
-  const expr *in[4] = {i[0], channel, expr_binary(c, EXPR_FLOORDIV, i[2], b), expr_binary(c, EXPR_FLOORDIV, i[3], b)};
+  const expr *in[4] = {i[0], channel, expr_binary(c, EXPR_FLOORDIV, i[2], b),
+                       expr_binary(c, EXPR_FLOORDIV, i[3], b)};
   comp_write_point(c, comp_stage_over(c, out), out, expr_read(c, 0, 4, in));
   return true;
 }
@@ -678,7 +752,8 @@ static bool comp_space_to_depth(op_view *v, const shape_result *results, compreh
   (void)results;
   if (!need_rank(v, 0))
     return false;
-  const expr *i[4], *b = expr_index(c, view_int(v, "blocksize")), *channels = expr_dim(c, view_dim(v, 0, 1));
+  const expr *i[4], *b = expr_index(c, view_int(v, "blocksize")),
+                    *channels = expr_dim(c, view_dim(v, 0, 1));
   x_loops(c, 4, i);
   const expr *part = expr_binary(c, EXPR_FLOORDIV, i[1], channels);
   const expr *in[4] = {i[0], expr_binary(c, EXPR_MOD, i[1], channels),
@@ -696,7 +771,9 @@ static bool verify_reverse_sequence(op_view *v) {
   if (rank >= 0 && rank < 2)
     return view_error(v, "operand 0 ('input'): expected rank 2 or more, found rank %d", rank);
   if (batch == time || batch < 0 || batch > 1 || time < 0 || time > 1)
-    return view_error(v, "batch_axis and time_axis: expected 0 and 1 in some order, found %" PRId64 " and %" PRId64,
+    return view_error(v,
+                      "batch_axis and time_axis: expected 0 and 1 in some order, found %" PRId64
+                      " and %" PRId64,
                       batch, time);
   return expect_rank(v, 1, 1);
 }
@@ -717,7 +794,8 @@ static bool comp_reverse_sequence(op_view *v, const shape_result *results, compr
   const dim *batches = view_dim(v, 0, batch), *lens = view_dim(v, 1, 0);
   const expr *steps = expr_dim(c, view_dim(v, 0, time)), *zero = expr_index(c, 0), *t = in[time];
   if (lens != batches)
-    comp_require(c, x_eq(c, expr_dim(c, lens), expr_dim(c, batches)), 3, expr_dim(c, lens), expr_dim(c, batches));
+    comp_require(c, x_eq(c, expr_dim(c, lens), expr_dim(c, batches)), 3, expr_dim(c, lens),
+                 expr_dim(c, batches));
   const expr *n = expr_cast(c, x_read(c, 1, &in[batch], lens == batches), ONYX_INDEX);
   const expr *fits = x_and(c, x_ge(c, n, zero), expr_compare(c, EXPR_LE, n, steps));
   n = expr_check(c, x_clamp(c, n, zero, steps), fits, 6, n, steps);
@@ -730,7 +808,8 @@ static bool comp_reverse_sequence(op_view *v, const shape_result *results, compr
 
 static bool verify_trilu(op_view *v) {
   int rank = view_rank(v, 0);
-  return rank < 0 || rank >= 2 || view_error(v, "operand 0 ('input'): expected rank 2 or more, found rank %d", rank);
+  return rank < 0 || rank >= 2 ||
+         view_error(v, "operand 0 ('input'): expected rank 2 or more, found rank %d", rank);
 }
 
 static bool comp_trilu(op_view *v, const shape_result *results, comprehension *c) {
@@ -749,7 +828,8 @@ static bool comp_trilu(op_view *v, const shape_result *results, comprehension *c
     diagonal = expr_cast(c, x_scalar(c, 1), ONYX_INDEX);
   const expr *offset = x_sub(c, in[rank - 1], in[rank - 2]);
   const expr *kept = expr_compare(c, view_int(v, "upper") ? EXPR_GE : EXPR_LE, offset, diagonal);
-  const expr *value = expr_select(c, kept, expr_read(c, 0, rank, in), expr_zero(c, view_elem(v, 0)));
+  const expr *value =
+      expr_select(c, kept, expr_read(c, 0, rank, in), expr_zero(c, view_elem(v, 0)));
   comp_write_point(c, comp_stage_over(c, out), out, value);
   return true;
 }
@@ -770,7 +850,7 @@ static bool crop_sizes(op_view *v, const dim **sizes) {
     if (axes->present && !axis_normalize(v, "axes", axes->ints[k], rank, &axis))
       return false;
     const dim *size = list_value(v, 1, k);
-    sizes[axis] = dim_has_unknown(size) ? dim_unknown_extent(v->dims)
+    sizes[axis] = dim_has_unknown(size)   ? dim_unknown_extent(v->dims)
                   : size->op == DIM_CONST ? size
                                           : dim_max(v->dims, size, dim_const(v->dims, 0));
   }
@@ -805,9 +885,11 @@ static bool comp_center_crop_pad(op_view *v, const shape_result *results, compre
     in[k] = expr_loop(c, k);
     if (sizes[k] == extent)
       continue;
-    const dim *cut = dim_floordiv(d, dim_sub(d, extent, sizes[k]), two); // halves are rounded down either way
+    const dim *cut =
+        dim_floordiv(d, dim_sub(d, extent, sizes[k]), two); // halves are rounded down either way
     const dim *pad = dim_floordiv(d, dim_sub(d, sizes[k], extent), two);
-    const dim *offset = dim_select(d, dim_lt(d, sizes[k], extent), cut, dim_sub(d, dim_const(d, 0), pad));
+    const dim *offset =
+        dim_select(d, dim_lt(d, sizes[k], extent), cut, dim_sub(d, dim_const(d, 0), pad));
     in[k] = x_add(c, in[k], expr_dim(c, offset));
     safe = false;
   }
@@ -820,11 +902,13 @@ static bool comp_center_crop_pad(op_view *v, const shape_result *results, compre
 typedef struct columns {
   int spatial;
   const dim *image[ONYX_MAX_RANK], *block[ONYX_MAX_RANK], *positions[ONYX_MAX_RANK];
-  int64_t stride[ONYX_MAX_RANK], dilation[ONYX_MAX_RANK], pad[ONYX_MAX_RANK], pad_end[ONYX_MAX_RANK];
+  int64_t stride[ONYX_MAX_RANK], dilation[ONYX_MAX_RANK], pad[ONYX_MAX_RANK],
+      pad_end[ONYX_MAX_RANK];
   const dim *channels;
 } columns;
 
-static bool columns_ints(op_view *v, const char *name, int n, int first, int64_t fallback, int64_t *out, int count) {
+static bool columns_ints(op_view *v, const char *name, int n, int first, int64_t fallback,
+                         int64_t *out, int count) {
   const onnx_attr *a = view_attr(v, name);
   if (a->present && a->n != n)
     return view_error(v, "%s: expected %d entries, found %" PRId64, name, n, a->n);
@@ -842,9 +926,12 @@ static bool columns_of(op_view *v, columns *k) {
   if (n > 16)
     return view_error(v, "operand 1 ('image_shape'): expected 16 entries at most, found %d", n);
   if (list_count(v, 2) >= 0 && list_count(v, 2) != n)
-    return view_error(v, "operand 2 ('block_shape'): expected %d entries, found %d", n, list_count(v, 2));
-  if (!columns_ints(v, "strides", n, 0, 1, k->stride, n) || !columns_ints(v, "dilations", n, 0, 1, k->dilation, n) ||
-      !columns_ints(v, "pads", 2 * n, 0, 0, k->pad, n) || !columns_ints(v, "pads", 2 * n, n, 0, k->pad_end, n))
+    return view_error(v, "operand 2 ('block_shape'): expected %d entries, found %d", n,
+                      list_count(v, 2));
+  if (!columns_ints(v, "strides", n, 0, 1, k->stride, n) ||
+      !columns_ints(v, "dilations", n, 0, 1, k->dilation, n) ||
+      !columns_ints(v, "pads", 2 * n, 0, 0, k->pad, n) ||
+      !columns_ints(v, "pads", 2 * n, n, 0, k->pad_end, n))
     return false;
   const dim *taps = dim_const(d, 1);
   for (int i = 0; i < n; i++) {
@@ -853,11 +940,15 @@ static bool columns_of(op_view *v, columns *k) {
     k->image[i] = list_value(v, 1, i);
     k->block[i] = list_value(v, 2, i);
     taps = dim_mul(d, taps, k->block[i]);
-    const dim *reach = dim_mul(d, dim_sub(d, k->block[i], dim_const(d, 1)), dim_const(d, k->dilation[i]));
-    const dim *room = dim_sub(d, dim_add(d, k->image[i], dim_const(d, k->pad[i] + k->pad_end[i] - 1)), reach);
-    k->positions[i] = dim_add(d, dim_floordiv(d, room, dim_const(d, k->stride[i])), dim_const(d, 1));
+    const dim *reach =
+        dim_mul(d, dim_sub(d, k->block[i], dim_const(d, 1)), dim_const(d, k->dilation[i]));
+    const dim *room =
+        dim_sub(d, dim_add(d, k->image[i], dim_const(d, k->pad[i] + k->pad_end[i] - 1)), reach);
+    k->positions[i] =
+        dim_add(d, dim_floordiv(d, room, dim_const(d, k->stride[i])), dim_const(d, 1));
   }
-  k->channels = view_rank(v, 0) == 3 ? dim_floordiv(d, view_dim(v, 0, 1), taps) : dim_unknown_extent(d);
+  k->channels =
+      view_rank(v, 0) == 3 ? dim_floordiv(d, view_dim(v, 0, 1), taps) : dim_unknown_extent(d);
   return true;
 }
 
@@ -890,7 +981,8 @@ static bool comp_col2im(op_view *v, const shape_result *results, comprehension *
   int n = k.spatial, out = comp_result(c, 0), type = expr_compute_type(view_elem(v, 0));
   for (int i = 0; i < 2 + n; i++)
     loops[i] = (comp_loop){LOOP_PARALLEL, results[0].type.dims[i]};
-  const expr *tap = expr_index(c, 0), *column = expr_index(c, 0), *covered = expr_int(c, ONYX_BOOL, 1);
+  const expr *tap = expr_index(c, 0), *column = expr_index(c, 0),
+             *covered = expr_int(c, ONYX_BOOL, 1);
   for (int i = 0; i < n; i++) {
     loops[2 + n + i] = (comp_loop){LOOP_REDUCTION, k.block[i]};
     const expr *at = expr_loop(c, 2 + n + i), *stride = expr_index(c, k.stride[i]);
@@ -909,7 +1001,8 @@ static bool comp_col2im(op_view *v, const shape_result *results, comprehension *
   const expr *in[3] = {expr_loop(c, 0), x_add(c, x_mul(c, expr_loop(c, 1), expr_dim(c, taps)), tap),
                        expr_select(c, covered, column, expr_index(c, -1))};
   comp_stage *s = comp_stage_begin(c, 2 + 2 * n, loops);
-  int acc = comp_acc_combine(c, s, ACC_ADD, type, expr_cast(c, x_read(c, 0, in, false), type), NULL);
+  int acc =
+      comp_acc_combine(c, s, ACC_ADD, type, expr_cast(c, x_read(c, 0, in, false), type), NULL);
   comp_write_point(c, s, out, expr_cast(c, expr_acc(c, acc, type), view_elem(v, 0)));
   return true;
 }
