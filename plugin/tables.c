@@ -41,6 +41,7 @@ const MlirxPassDescriptor *const mlirxPasses[] = {
     &onnx_hoist_constants_pass,
     &onnx_hybrid_transform_pass,
     &onnx_pre_krnl_verify_pass,
+    &onnx_print_stats_pass,
     &onnx_set_node_name_pass,
     &onnx_shape_inference_pass,
     &onnx_standard_func_return_pass,
