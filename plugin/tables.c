@@ -38,6 +38,7 @@ const MlirxPassDescriptor *const mlirxPasses[] = {
     &onnx_remove_same_dim_pass,
     &onnx_simplify_shape_pass,
     &onnx_decompose_pass,
+    &onnx_extract_pass,
     &onnx_hoist_constants_pass,
     &onnx_hybrid_transform_pass,
     &onnx_pre_krnl_verify_pass,
