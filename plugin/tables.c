@@ -31,6 +31,7 @@ const MlirxPassDescriptor *const mlirxPasses[] = {
     &convert_onnx_to_linalg,
     &export_onnx_pass,
     &onnx_constprop_pass,
+    &onnx_conv_opt_pass,
     &onnx_cse_node_name_pass,
     &onnx_dim_analysis_pass,
     &onnx_make_dynamic_pass,
