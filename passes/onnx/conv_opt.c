@@ -3,6 +3,8 @@
 // Left alone: one channel in or one position, where no matrix is multiplied; types narrower than
 // float, where Conv rounds once behind the bias and MatMul and Add would round twice; sizes other
 // than the batch that are not known.
+// The loop nests of this compiler take as long for either form (measured: 128 channels at 28x28,
+// 512 at 7x7), so no pipeline runs it: it serves what has better code or more rules for MatMul.
 #include "passes/onnx/infer.h"
 #include "passes/onnx/passes.h"
 #include "passes/onnx/rewrite.h"
