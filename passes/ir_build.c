@@ -5,13 +5,13 @@
 #include <string.h>
 
 struct ir ir_before(MlirOperation op) {
-  return (struct ir){mlirOperationGetContext(op), mlirOperationGetLocation(op), mlirOperationGetBlock(op),
-                     op};
+  return (struct ir){mlirOperationGetContext(op), mlirOperationGetLocation(op),
+                     mlirOperationGetBlock(op), op};
 }
 
 struct ir ir_after(MlirOperation op) {
-  return (struct ir){mlirOperationGetContext(op), mlirOperationGetLocation(op), mlirOperationGetBlock(op),
-                     mlirOperationGetNextInBlock(op)};
+  return (struct ir){mlirOperationGetContext(op), mlirOperationGetLocation(op),
+                     mlirOperationGetBlock(op), mlirOperationGetNextInBlock(op)};
 }
 
 struct ir ir_at_start(MlirBlock block, MlirLocation loc) {
@@ -26,7 +26,9 @@ bool ir_is(MlirOperation op, const char *name) {
   return mlirStringRefEqual(mlirIdentifierStr(mlirOperationGetName(op)), ir_str(name));
 }
 
-MlirValue ir_result(MlirOperation op, intptr_t i) { return mlirOperationGetResult(op, i); }
+MlirValue ir_result(MlirOperation op, intptr_t i) {
+  return mlirOperationGetResult(op, i);
+}
 
 void ir_insert(struct ir *ir, MlirOperation op) {
   if (mlirOperationIsNull(ir->before))
@@ -35,9 +37,10 @@ void ir_insert(struct ir *ir, MlirOperation op) {
     mlirBlockInsertOwnedOperationBefore(ir->block, ir->before, op);
 }
 
-MlirOperation ir_op(struct ir *ir, const char *name, intptr_t num_operands, const MlirValue *operands,
-                    intptr_t num_types, const MlirType *types, intptr_t num_attrs,
-                    const struct ir_attr *attrs, intptr_t num_regions, const MlirRegion *regions) {
+MlirOperation ir_op(struct ir *ir, const char *name, intptr_t num_operands,
+                    const MlirValue *operands, intptr_t num_types, const MlirType *types,
+                    intptr_t num_attrs, const struct ir_attr *attrs, intptr_t num_regions,
+                    const MlirRegion *regions) {
   MlirOperationState state = mlirOperationStateGet(ir_str(name), ir->loc);
   mlirOperationStateAddOperands(&state, num_operands, operands);
   mlirOperationStateAddResults(&state, num_types, types);
@@ -56,10 +59,18 @@ MlirOperation ir_op(struct ir *ir, const char *name, intptr_t num_operands, cons
 // Types and attributes
 //===----------------------------------------------------------------------===//
 
-MlirType ir_index_type(struct ir *ir) { return mlirIndexTypeGet(ir->ctx); }
-MlirType ir_int_type(struct ir *ir, unsigned width) { return mlirIntegerTypeGet(ir->ctx, width); }
-MlirType ir_f32_type(struct ir *ir) { return mlirF32TypeGet(ir->ctx); }
-int64_t ir_dynamic(void) { return mlirShapedTypeGetDynamicSize(); }
+MlirType ir_index_type(struct ir *ir) {
+  return mlirIndexTypeGet(ir->ctx);
+}
+MlirType ir_int_type(struct ir *ir, unsigned width) {
+  return mlirIntegerTypeGet(ir->ctx, width);
+}
+MlirType ir_f32_type(struct ir *ir) {
+  return mlirF32TypeGet(ir->ctx);
+}
+int64_t ir_dynamic(void) {
+  return mlirShapedTypeGetDynamicSize();
+}
 
 MlirType ir_memref(MlirType element, intptr_t rank, const int64_t *shape) {
   return mlirMemRefTypeContiguousGet(element, rank, shape, mlirAttributeGetNull());
@@ -164,7 +175,9 @@ MlirValue ir_cast(struct ir *ir, const char *name, MlirValue a, MlirType to) {
 }
 
 MlirValue ir_to_index(struct ir *ir, MlirValue v) {
-  return mlirTypeIsAIndex(mlirValueGetType(v)) ? v : ir_cast(ir, "arith.index_cast", v, ir_index_type(ir));
+  return mlirTypeIsAIndex(mlirValueGetType(v))
+             ? v
+             : ir_cast(ir, "arith.index_cast", v, ir_index_type(ir));
 }
 
 MlirValue ir_from_index(struct ir *ir, MlirValue v, MlirType to) {
@@ -183,7 +196,8 @@ static MlirType comparison_type(struct ir *ir, MlirType operand) {
   return mlirVectorTypeGet(rank < 8 ? rank : 8, shape, i1);
 }
 
-static MlirValue compare(struct ir *ir, const char *name, int64_t predicate, MlirValue a, MlirValue b) {
+static MlirValue compare(struct ir *ir, const char *name, int64_t predicate, MlirValue a,
+                         MlirValue b) {
   MlirType type = comparison_type(ir, mlirValueGetType(a));
   struct ir_attr attr = {"predicate", ir_i64_attr(ir->ctx, predicate)};
   MlirValue operands[] = {a, b};
@@ -215,7 +229,8 @@ static MlirValue allocate(struct ir *ir, const char *name, MlirType type, intptr
   return ir_result(ir_op(ir, name, n, dynamic, 1, &type, alignment ? 2 : 1, attrs, 0, NULL), 0);
 }
 
-MlirValue ir_alloc(struct ir *ir, MlirType type, intptr_t n, const MlirValue *dynamic, int64_t alignment) {
+MlirValue ir_alloc(struct ir *ir, MlirType type, intptr_t n, const MlirValue *dynamic,
+                   int64_t alignment) {
   return allocate(ir, "memref.alloc", type, n, dynamic, alignment);
 }
 
@@ -253,7 +268,8 @@ MlirValue ir_load(struct ir *ir, MlirValue memref, intptr_t n, const MlirValue *
   return result;
 }
 
-void ir_store(struct ir *ir, MlirValue value, MlirValue memref, intptr_t n, const MlirValue *indices) {
+void ir_store(struct ir *ir, MlirValue value, MlirValue memref, intptr_t n,
+              const MlirValue *indices) {
   MlirValue *operands = concat(2, (MlirValue[]){value, memref}, n, indices);
   ir_op(ir, "memref.store", n + 2, operands, 0, NULL, 0, NULL, 0, NULL);
   free(operands);
@@ -268,12 +284,14 @@ MlirValue ir_view(struct ir *ir, MlirValue bytes, MlirValue byte_offset, MlirTyp
 }
 
 MlirValue ir_memref_cast(struct ir *ir, MlirValue memref, MlirType to) {
-  return mlirTypeEqual(mlirValueGetType(memref), to) ? memref : ir_cast(ir, "memref.cast", memref, to);
+  return mlirTypeEqual(mlirValueGetType(memref), to) ? memref
+                                                     : ir_cast(ir, "memref.cast", memref, to);
 }
 
-// Strides of an identity layout over `sizes`: suffix products; static where the type has static dims.
-static MlirValue reinterpret_ranked(struct ir *ir, MlirValue memref, MlirType to, const MlirValue *sizes,
-                                    intptr_t rank) {
+// Strides of an identity layout over `sizes`: suffix products; static where the type has static
+// dims.
+static MlirValue reinterpret_ranked(struct ir *ir, MlirValue memref, MlirType to,
+                                    const MlirValue *sizes, intptr_t rank) {
   int64_t dynamic = ir_dynamic(), offset = 0, static_stride = 1;
   int64_t *static_sizes = malloc(sizeof(int64_t) * (size_t)(2 * rank + 1));
   int64_t *static_strides = static_sizes + rank;
@@ -305,10 +323,11 @@ static MlirValue reinterpret_ranked(struct ir *ir, MlirValue memref, MlirType to
     if (static_strides[i] == dynamic)
       operands[1 + num_sizes + num_strides++] = strides[i];
   int32_t segments[] = {1, 0, (int32_t)num_sizes, (int32_t)num_strides};
-  struct ir_attr attrs[] = {{"operandSegmentSizes", mlirDenseI32ArrayGet(ir->ctx, 4, segments)},
-                            {"static_offsets", mlirDenseI64ArrayGet(ir->ctx, 1, &offset)},
-                            {"static_sizes", mlirDenseI64ArrayGet(ir->ctx, rank, static_sizes)},
-                            {"static_strides", mlirDenseI64ArrayGet(ir->ctx, rank, static_strides)}};
+  struct ir_attr attrs[] = {
+      {"operandSegmentSizes", mlirDenseI32ArrayGet(ir->ctx, 4, segments)},
+      {"static_offsets", mlirDenseI64ArrayGet(ir->ctx, 1, &offset)},
+      {"static_sizes", mlirDenseI64ArrayGet(ir->ctx, rank, static_sizes)},
+      {"static_strides", mlirDenseI64ArrayGet(ir->ctx, rank, static_strides)}};
   // Dynamic strides give a strided layout first; the cast says that it is the identity.
   MlirType type = to;
   if (num_strides) {
@@ -317,8 +336,8 @@ static MlirValue reinterpret_ranked(struct ir *ir, MlirValue memref, MlirType to
     type = mlirMemRefTypeGet(mlirShapedTypeGetElementType(to), rank, shape, layout,
                              mlirAttributeGetNull());
   }
-  MlirOperation op = ir_op(ir, "memref.reinterpret_cast", 1 + num_sizes + num_strides, operands, 1, &type, 4,
-                           attrs, 0, NULL);
+  MlirOperation op = ir_op(ir, "memref.reinterpret_cast", 1 + num_sizes + num_strides, operands, 1,
+                           &type, 4, attrs, 0, NULL);
   free(static_sizes);
   free(operands);
   free(strides);
@@ -366,13 +385,14 @@ MlirValue ir_affine_load(struct ir *ir, MlirValue memref, MlirAffineMap map, int
   MlirValue *all = concat(1, &memref, n, operands);
   MlirType type = mlirShapedTypeGetElementType(mlirValueGetType(memref));
   struct ir_attr attr = {"map", mlirAffineMapAttrGet(map)};
-  MlirValue result = ir_result(ir_op(ir, "affine.load", n + 1, all, 1, &type, 1, &attr, 0, NULL), 0);
+  MlirValue result =
+      ir_result(ir_op(ir, "affine.load", n + 1, all, 1, &type, 1, &attr, 0, NULL), 0);
   free(all);
   return result;
 }
 
-void ir_affine_store(struct ir *ir, MlirValue value, MlirValue memref, MlirAffineMap map, intptr_t n,
-                     const MlirValue *operands) {
+void ir_affine_store(struct ir *ir, MlirValue value, MlirValue memref, MlirAffineMap map,
+                     intptr_t n, const MlirValue *operands) {
   MlirValue *all = concat(2, (MlirValue[]){value, memref}, n, operands);
   struct ir_attr attr = {"map", mlirAffineMapAttrGet(map)};
   ir_op(ir, "affine.store", n + 2, all, 0, NULL, 1, &attr, 0, NULL);
@@ -410,9 +430,9 @@ static MlirType *types_of(intptr_t n, const MlirValue *values) {
 }
 
 MlirOperation ir_affine_for(struct ir *ir, MlirAffineMap lower, intptr_t num_lower,
-                            const MlirValue *lower_operands, MlirAffineMap upper, intptr_t num_upper,
-                            const MlirValue *upper_operands, int64_t step, intptr_t num_inits,
-                            const MlirValue *inits, struct ir *body) {
+                            const MlirValue *lower_operands, MlirAffineMap upper,
+                            intptr_t num_upper, const MlirValue *upper_operands, int64_t step,
+                            intptr_t num_inits, const MlirValue *inits, struct ir *body) {
   MlirValue *bounds = concat(num_lower, lower_operands, num_upper, upper_operands);
   MlirValue *operands = concat(num_lower + num_upper, bounds, num_inits, inits);
   MlirType *types = types_of(num_inits, inits);
@@ -423,8 +443,8 @@ MlirOperation ir_affine_for(struct ir *ir, MlirAffineMap lower, intptr_t num_low
                             {"operandSegmentSizes", mlirDenseI32ArrayGet(ir->ctx, 3, segments)}};
   MlirBlock block;
   MlirRegion region = loop_region(ir, ir_index_type(ir), num_inits, inits, &block);
-  MlirOperation op = ir_op(ir, "affine.for", num_lower + num_upper + num_inits, operands, num_inits, types, 4,
-                           attrs, 1, &region);
+  MlirOperation op = ir_op(ir, "affine.for", num_lower + num_upper + num_inits, operands, num_inits,
+                           types, 4, attrs, 1, &region);
   open_body(ir, block, "affine.yield", num_inits > 0, body);
   free(bounds);
   free(operands);
@@ -436,8 +456,8 @@ MlirOperation ir_affine_for(struct ir *ir, MlirAffineMap lower, intptr_t num_low
 // scf, func
 //===----------------------------------------------------------------------===//
 
-MlirOperation ir_for(struct ir *ir, MlirValue lower, MlirValue upper, MlirValue step, intptr_t num_inits,
-                     const MlirValue *inits, struct ir *body) {
+MlirOperation ir_for(struct ir *ir, MlirValue lower, MlirValue upper, MlirValue step,
+                     intptr_t num_inits, const MlirValue *inits, struct ir *body) {
   MlirValue *operands = concat(3, (MlirValue[]){lower, upper, step}, num_inits, inits);
   MlirType *types = types_of(num_inits, inits);
   MlirBlock block;
@@ -486,7 +506,9 @@ void ir_yield(struct ir *ir, const char *name, intptr_t n, const MlirValue *valu
   ir_op(ir, name, n, values, 0, NULL, 0, NULL, 0, NULL);
 }
 
-MlirValue ir_arg(const struct ir *body, intptr_t i) { return mlirBlockGetArgument(body->block, i); }
+MlirValue ir_arg(const struct ir *body, intptr_t i) {
+  return mlirBlockGetArgument(body->block, i);
+}
 
 MlirOperation ir_call(struct ir *ir, const char *callee, intptr_t n, const MlirValue *operands,
                       intptr_t num_types, const MlirType *types) {

@@ -36,7 +36,8 @@ MlirOperation krnl_build_define_loops(struct ir *ir, intptr_t n, MlirValue *loop
   MlirType *types = malloc(sizeof(*types) * (size_t)(n + 1));
   for (intptr_t i = 0; i < n; ++i)
     types[i] = krnl_loop_get(ir->ctx);
-  MlirOperation op = ir_op(ir, krnl_define_loops.name, 0, NULL, n, types, num_attrs, attrs, 0, NULL);
+  MlirOperation op =
+      ir_op(ir, krnl_define_loops.name, 0, NULL, n, types, num_attrs, attrs, 0, NULL);
   free(types);
   for (intptr_t i = 0; i < n; ++i)
     loops[i] = ir_result(op, i);
@@ -44,10 +45,10 @@ MlirOperation krnl_build_define_loops(struct ir *ir, intptr_t n, MlirValue *loop
 }
 
 // Operands in the op's order and the `bounds` attribute.
-static MlirOperation make_iterate(struct ir *ir, intptr_t num_optimized, const MlirValue *optimized, intptr_t n,
-                                  const MlirValue *loops, const struct krnl_bound *lower,
-                                  const struct krnl_bound *upper, intptr_t num_inits, const MlirValue *inits,
-                                  MlirRegion region) {
+static MlirOperation make_iterate(struct ir *ir, intptr_t num_optimized, const MlirValue *optimized,
+                                  intptr_t n, const MlirValue *loops,
+                                  const struct krnl_bound *lower, const struct krnl_bound *upper,
+                                  intptr_t num_inits, const MlirValue *inits, MlirRegion region) {
   intptr_t count = num_optimized + n + num_inits, next = 0;
   for (intptr_t i = 0; i < n; ++i)
     count += lower[i].n + upper[i].n;
@@ -71,17 +72,19 @@ static MlirOperation make_iterate(struct ir *ir, intptr_t num_optimized, const M
   }
   struct ir_attr attrs[] = {{"bounds", mlirArrayAttrGet(ir->ctx, 2 * n, maps)},
                             {"num_optimized_loops", ir_i64_attr(ir->ctx, num_optimized)}};
-  MlirOperation op = ir_op(ir, krnl_iterate.name, count, operands, num_inits, types, 2, attrs, 1, &region);
+  MlirOperation op =
+      ir_op(ir, krnl_iterate.name, count, operands, num_inits, types, 2, attrs, 1, &region);
   free(operands);
   free(maps);
   free(types);
   return op;
 }
 
-MlirOperation krnl_build_scheduled_iterate(struct ir *ir, intptr_t num_optimized, const MlirValue *optimized,
-                                           intptr_t n, const MlirValue *loops,
-                                           const struct krnl_bound *lower, const struct krnl_bound *upper,
-                                           intptr_t num_inits, const MlirValue *inits, struct ir *body) {
+MlirOperation krnl_build_scheduled_iterate(struct ir *ir, intptr_t num_optimized,
+                                           const MlirValue *optimized, intptr_t n,
+                                           const MlirValue *loops, const struct krnl_bound *lower,
+                                           const struct krnl_bound *upper, intptr_t num_inits,
+                                           const MlirValue *inits, struct ir *body) {
   MlirRegion region = mlirRegionCreate();
   MlirBlock block = mlirBlockCreate(0, NULL, NULL);
   for (intptr_t i = 0; i < n; ++i)
@@ -108,14 +111,16 @@ void krnl_build_yield(struct ir *ir, intptr_t n, const MlirValue *values) {
   ir_yield(ir, krnl_yield.name, n, values);
 }
 
-MlirOperation krnl_build_nest(struct ir *ir, intptr_t n, const int64_t *sizes, const MlirValue *dynamic,
-                              intptr_t num_inits, const MlirValue *inits, const char *nest, struct ir *body) {
+MlirOperation krnl_build_nest(struct ir *ir, intptr_t n, const int64_t *sizes,
+                              const MlirValue *dynamic, intptr_t num_inits, const MlirValue *inits,
+                              const char *nest, struct ir *body) {
   MlirValue *loops = malloc(sizeof(*loops) * (size_t)(n + 1));
   struct krnl_bound *lower = malloc(sizeof(*lower) * (size_t)(2 * n + 1)), *upper = lower + n;
   krnl_build_define_loops(ir, n, loops, nest, NULL);
   for (intptr_t i = 0; i < n; ++i) {
     lower[i] = krnl_bound_constant(ir->ctx, 0);
-    upper[i] = sizes[i] < 0 ? krnl_bound_value(ir->ctx, dynamic++) : krnl_bound_constant(ir->ctx, sizes[i]);
+    upper[i] = sizes[i] < 0 ? krnl_bound_value(ir->ctx, dynamic++)
+                            : krnl_bound_constant(ir->ctx, sizes[i]);
   }
   MlirOperation op = krnl_build_iterate(ir, n, loops, lower, upper, num_inits, inits, body);
   free(loops);
@@ -123,7 +128,8 @@ MlirOperation krnl_build_nest(struct ir *ir, intptr_t n, const int64_t *sizes, c
   return op;
 }
 
-void krnl_build_block(struct ir *ir, MlirValue loop, int64_t tile, MlirValue *outer, MlirValue *inner) {
+void krnl_build_block(struct ir *ir, MlirValue loop, int64_t tile, MlirValue *outer,
+                      MlirValue *inner) {
   MlirType types[] = {krnl_loop_get(ir->ctx), krnl_loop_get(ir->ctx)};
   struct ir_attr attr = {"tile_size", ir_i64_attr(ir->ctx, tile)};
   MlirOperation op = ir_op(ir, krnl_block.name, 1, &loop, 2, types, 1, &attr, 0, NULL);
@@ -155,7 +161,8 @@ MlirValue krnl_build_load(struct ir *ir, MlirValue memref, intptr_t n, const Mli
   return ir_result(op, 0);
 }
 
-void krnl_build_store(struct ir *ir, MlirValue value, MlirValue memref, intptr_t n, const MlirValue *indices) {
+void krnl_build_store(struct ir *ir, MlirValue value, MlirValue memref, intptr_t n,
+                      const MlirValue *indices) {
   MlirValue *operands = malloc(sizeof(*operands) * (size_t)(n + 2));
   operands[0] = value;
   operands[1] = memref;
@@ -169,8 +176,8 @@ void krnl_build_memset(struct ir *ir, MlirValue memref, MlirValue value) {
   ir_op(ir, krnl_memset.name, 2, (MlirValue[]){memref, value}, 0, NULL, 0, NULL, 0, NULL);
 }
 
-void krnl_build_memcpy(struct ir *ir, MlirValue to, MlirValue from, MlirValue count, MlirValue to_offset,
-                       MlirValue from_offset) {
+void krnl_build_memcpy(struct ir *ir, MlirValue to, MlirValue from, MlirValue count,
+                       MlirValue to_offset, MlirValue from_offset) {
   MlirValue operands[] = {to, from, count, to_offset, from_offset};
   ir_op(ir, krnl_memcpy.name, 5, operands, 0, NULL, 0, NULL, 0, NULL);
 }

@@ -13,10 +13,18 @@ using namespace mlir;
 using onyx::ParserState;
 using onyx::PrinterState;
 
-static ParserState &stateOf(MlirxAsmParser p) { return *static_cast<ParserState *>(p.ptr); }
-static AsmParser &parserOf(MlirxAsmParser p) { return stateOf(p).base; }
-static PrinterState &stateOf(MlirxAsmPrinter p) { return *static_cast<PrinterState *>(p.ptr); }
-static AsmPrinter &printerOf(MlirxAsmPrinter p) { return stateOf(p).base; }
+static ParserState &stateOf(MlirxAsmParser p) {
+  return *static_cast<ParserState *>(p.ptr);
+}
+static AsmParser &parserOf(MlirxAsmParser p) {
+  return stateOf(p).base;
+}
+static PrinterState &stateOf(MlirxAsmPrinter p) {
+  return *static_cast<PrinterState *>(p.ptr);
+}
+static AsmPrinter &printerOf(MlirxAsmPrinter p) {
+  return stateOf(p).base;
+}
 static MlirLogicalResult wrapResult(ParseResult result) {
   return wrap(LogicalResult(result));
 }
@@ -44,7 +52,9 @@ std::string onyx::format(const char *fmt, va_list args) {
 // Places and errors
 //===----------------------------------------------------------------------===//
 
-MlirContext mlirxParserGetContext(MlirxAsmParser p) { return wrap(parserOf(p).getContext()); }
+MlirContext mlirxParserGetContext(MlirxAsmParser p) {
+  return wrap(parserOf(p).getContext());
+}
 
 static llvm::SMLoc unwrapLoc(MlirxAsmParser p, MlirxLoc loc) {
   if (!loc.ptr)
@@ -75,44 +85,76 @@ MlirLogicalResult mlirxParserError(MlirxAsmParser p, MlirxLoc loc, const char *f
 
 static ParseResult parsePunct(AsmParser &parser, MlirxPunct punct) {
   switch (punct) {
-  case MLIRX_LPAREN: return parser.parseLParen();
-  case MLIRX_RPAREN: return parser.parseRParen();
-  case MLIRX_LSQUARE: return parser.parseLSquare();
-  case MLIRX_RSQUARE: return parser.parseRSquare();
-  case MLIRX_LBRACE: return parser.parseLBrace();
-  case MLIRX_RBRACE: return parser.parseRBrace();
-  case MLIRX_LESS: return parser.parseLess();
-  case MLIRX_GREATER: return parser.parseGreater();
-  case MLIRX_COMMA: return parser.parseComma();
-  case MLIRX_COLON: return parser.parseColon();
-  case MLIRX_EQUAL: return parser.parseEqual();
-  case MLIRX_ARROW: return parser.parseArrow();
-  case MLIRX_QUESTION: return parser.parseQuestion();
-  case MLIRX_STAR: return parser.parseStar();
-  case MLIRX_PLUS: return parser.parsePlus();
-  case MLIRX_MINUS: return parser.parseMinus();
+  case MLIRX_LPAREN:
+    return parser.parseLParen();
+  case MLIRX_RPAREN:
+    return parser.parseRParen();
+  case MLIRX_LSQUARE:
+    return parser.parseLSquare();
+  case MLIRX_RSQUARE:
+    return parser.parseRSquare();
+  case MLIRX_LBRACE:
+    return parser.parseLBrace();
+  case MLIRX_RBRACE:
+    return parser.parseRBrace();
+  case MLIRX_LESS:
+    return parser.parseLess();
+  case MLIRX_GREATER:
+    return parser.parseGreater();
+  case MLIRX_COMMA:
+    return parser.parseComma();
+  case MLIRX_COLON:
+    return parser.parseColon();
+  case MLIRX_EQUAL:
+    return parser.parseEqual();
+  case MLIRX_ARROW:
+    return parser.parseArrow();
+  case MLIRX_QUESTION:
+    return parser.parseQuestion();
+  case MLIRX_STAR:
+    return parser.parseStar();
+  case MLIRX_PLUS:
+    return parser.parsePlus();
+  case MLIRX_MINUS:
+    return parser.parseMinus();
   }
   return failure();
 }
 
 static ParseResult parseOptionalPunct(AsmParser &parser, MlirxPunct punct) {
   switch (punct) {
-  case MLIRX_LPAREN: return parser.parseOptionalLParen();
-  case MLIRX_RPAREN: return parser.parseOptionalRParen();
-  case MLIRX_LSQUARE: return parser.parseOptionalLSquare();
-  case MLIRX_RSQUARE: return parser.parseOptionalRSquare();
-  case MLIRX_LBRACE: return parser.parseOptionalLBrace();
-  case MLIRX_RBRACE: return parser.parseOptionalRBrace();
-  case MLIRX_LESS: return parser.parseOptionalLess();
-  case MLIRX_GREATER: return parser.parseOptionalGreater();
-  case MLIRX_COMMA: return parser.parseOptionalComma();
-  case MLIRX_COLON: return parser.parseOptionalColon();
-  case MLIRX_EQUAL: return parser.parseOptionalEqual();
-  case MLIRX_ARROW: return parser.parseOptionalArrow();
-  case MLIRX_QUESTION: return parser.parseOptionalQuestion();
-  case MLIRX_STAR: return parser.parseOptionalStar();
-  case MLIRX_PLUS: return parser.parseOptionalPlus();
-  case MLIRX_MINUS: return parser.parseOptionalMinus();
+  case MLIRX_LPAREN:
+    return parser.parseOptionalLParen();
+  case MLIRX_RPAREN:
+    return parser.parseOptionalRParen();
+  case MLIRX_LSQUARE:
+    return parser.parseOptionalLSquare();
+  case MLIRX_RSQUARE:
+    return parser.parseOptionalRSquare();
+  case MLIRX_LBRACE:
+    return parser.parseOptionalLBrace();
+  case MLIRX_RBRACE:
+    return parser.parseOptionalRBrace();
+  case MLIRX_LESS:
+    return parser.parseOptionalLess();
+  case MLIRX_GREATER:
+    return parser.parseOptionalGreater();
+  case MLIRX_COMMA:
+    return parser.parseOptionalComma();
+  case MLIRX_COLON:
+    return parser.parseOptionalColon();
+  case MLIRX_EQUAL:
+    return parser.parseOptionalEqual();
+  case MLIRX_ARROW:
+    return parser.parseOptionalArrow();
+  case MLIRX_QUESTION:
+    return parser.parseOptionalQuestion();
+  case MLIRX_STAR:
+    return parser.parseOptionalStar();
+  case MLIRX_PLUS:
+    return parser.parseOptionalPlus();
+  case MLIRX_MINUS:
+    return parser.parseOptionalMinus();
   }
   return failure();
 }
@@ -146,8 +188,8 @@ bool mlirxParseOptionalInteger(MlirxAsmParser p, int64_t *value, MlirLogicalResu
 MlirLogicalResult mlirxParseCommaSeparated(MlirxAsmParser p,
                                            MlirLogicalResult (*each)(MlirxAsmParser, void *),
                                            void *user) {
-  return wrapResult(parserOf(p).parseCommaSeparatedList(
-      [&]() -> ParseResult { return unwrap(each(p, user)); }));
+  return wrapResult(
+      parserOf(p).parseCommaSeparatedList([&]() -> ParseResult { return unwrap(each(p, user)); }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -297,7 +339,9 @@ void mlirxPrintOperand(MlirxAsmPrinter p, MlirValue v) {
   if (stateOf(p).op)
     stateOf(p).op->printOperand(unwrap(v));
 }
-void mlirxPrintType(MlirxAsmPrinter p, MlirType t) { printerOf(p).printType(unwrap(t)); }
+void mlirxPrintType(MlirxAsmPrinter p, MlirType t) {
+  printerOf(p).printType(unwrap(t));
+}
 void mlirxPrintAttribute(MlirxAsmPrinter p, MlirAttribute a) {
   printerOf(p).printAttribute(unwrap(a));
 }

@@ -170,8 +170,12 @@ MlirxDialect *const *mlirxGetDialects() {
     onyx::prepare(*d);
   return mlirxDialects;
 }
-const MlirxPassDescriptor *const *mlirxGetPasses() { return mlirxPasses; }
-const MlirxPipeline *const *mlirxGetPipelines() { return mlirxPipelines; }
+const MlirxPassDescriptor *const *mlirxGetPasses() {
+  return mlirxPasses;
+}
+const MlirxPipeline *const *mlirxGetPipelines() {
+  return mlirxPipelines;
+}
 
 //===----------------------------------------------------------------------===//
 // For plugins that link this library
@@ -180,8 +184,12 @@ const MlirxPipeline *const *mlirxGetPipelines() { return mlirxPipelines; }
 void mlirxRegisterDialect(MlirDialectRegistry registry, MlirxDialect *descriptor) {
   onyx::registerDialect(*unwrap(registry), descriptor);
 }
-void mlirxRegisterPass(const MlirxPassDescriptor *descriptor) { onyx::registerPass(descriptor); }
-void mlirxRegisterPipeline(const MlirxPipeline *descriptor) { onyx::registerPipeline(descriptor); }
+void mlirxRegisterPass(const MlirxPassDescriptor *descriptor) {
+  onyx::registerPass(descriptor);
+}
+void mlirxRegisterPipeline(const MlirxPipeline *descriptor) {
+  onyx::registerPipeline(descriptor);
+}
 
 extern "C" MLIRX_EXPORT DialectPluginLibraryInfo mlirGetDialectPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "onyx", ONYX_VERSION, registerAll};

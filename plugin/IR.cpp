@@ -58,8 +58,12 @@ void mlirxRegionTakeBody(MlirRegion to, MlirRegion from) {
   target->getBlocks().splice(target->end(), unwrap(from)->getBlocks());
 }
 
-bool mlirxIsPure(MlirOperation op) { return isMemoryEffectFree(unwrap(op)); }
-bool mlirxIsTriviallyDead(MlirOperation op) { return isOpTriviallyDead(unwrap(op)); }
+bool mlirxIsPure(MlirOperation op) {
+  return isMemoryEffectFree(unwrap(op));
+}
+bool mlirxIsTriviallyDead(MlirOperation op) {
+  return isOpTriviallyDead(unwrap(op));
+}
 
 bool mlirxProperlyDominates(MlirValue value, MlirOperation op) {
   return DominanceInfo().properlyDominates(unwrap(value), unwrap(op));

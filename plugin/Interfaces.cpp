@@ -65,9 +65,15 @@ template <typename Effect> static void addEffect(MlirxEffects e, MlirValue on) {
     state.effects.emplace_back(Effect::get(), cast<BlockArgument>(value));
 }
 
-void mlirxEffectsRead(MlirxEffects e, MlirValue on) { addEffect<MemoryEffects::Read>(e, on); }
-void mlirxEffectsWrite(MlirxEffects e, MlirValue on) { addEffect<MemoryEffects::Write>(e, on); }
-void mlirxEffectsFree(MlirxEffects e, MlirValue on) { addEffect<MemoryEffects::Free>(e, on); }
+void mlirxEffectsRead(MlirxEffects e, MlirValue on) {
+  addEffect<MemoryEffects::Read>(e, on);
+}
+void mlirxEffectsWrite(MlirxEffects e, MlirValue on) {
+  addEffect<MemoryEffects::Write>(e, on);
+}
+void mlirxEffectsFree(MlirxEffects e, MlirValue on) {
+  addEffect<MemoryEffects::Free>(e, on);
+}
 void mlirxEffectsAllocate(MlirxEffects e, MlirValue on) {
   addEffect<MemoryEffects::Allocate>(e, on);
 }
@@ -187,9 +193,7 @@ struct LoopLikeModel : LoopLikeOpInterface::FallbackModel<LoopLikeModel> {
   SmallVector<Region *> getLoopRegions(Operation *op) const { return {&op->getRegion(0)}; }
   void moveOutOfLoop(Operation *op, Operation *inner) const { inner->moveBefore(op); }
   LogicalResult promoteIfSingleIteration(Operation *, RewriterBase &) const { return failure(); }
-  std::optional<SmallVector<Value>> getLoopInductionVars(Operation *) const {
-    return std::nullopt;
-  }
+  std::optional<SmallVector<Value>> getLoopInductionVars(Operation *) const { return std::nullopt; }
   Bounds getLoopLowerBounds(Operation *) const { return std::nullopt; }
   Bounds getLoopSteps(Operation *) const { return std::nullopt; }
   Bounds getLoopUpperBounds(Operation *) const { return std::nullopt; }

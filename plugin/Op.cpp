@@ -174,8 +174,7 @@ LogicalResult TableOp::verifyInvariants(Operation *op) {
 // look at the first block only.
 LogicalResult TableOp::verifyRegionInvariants(Operation *op) {
   unsigned traits = descriptor->traits;
-  if ((traits & MLIRX_SINGLE_BLOCK) &&
-      failed(verifySingleBlock(op, traits & MLIRX_NO_TERMINATOR)))
+  if ((traits & MLIRX_SINGLE_BLOCK) && failed(verifySingleBlock(op, traits & MLIRX_NO_TERMINATOR)))
     return failure();
   if ((traits & MLIRX_ISOLATED_FROM_ABOVE) && failed(OpTrait::impl::verifyIsIsolatedFromAbove(op)))
     return failure();

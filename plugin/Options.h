@@ -33,14 +33,13 @@ public:
       return keep(new Scalar<int64_t>(parent, option.name, help, llvm::cl::init(value)));
     }
     case MLIRX_OPT_STRING:
-      return keep(
-          new Scalar<std::string>(parent, option.name, help, llvm::cl::init(text.str())));
+      return keep(new Scalar<std::string>(parent, option.name, help, llvm::cl::init(text.str())));
     case MLIRX_OPT_INT_LIST: {
       llvm::SmallVector<int64_t> values;
       for (llvm::StringRef item : items)
         item.trim().getAsInteger(10, values.emplace_back(0));
-      return keep(new List<int64_t>(parent, option.name, help,
-                                    llvm::cl::list_init<int64_t>(values)));
+      return keep(
+          new List<int64_t>(parent, option.name, help, llvm::cl::list_init<int64_t>(values)));
     }
     case MLIRX_OPT_STRING_LIST: {
       llvm::SmallVector<std::string> values;

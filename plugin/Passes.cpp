@@ -189,7 +189,9 @@ LogicalResult TablePass::runNested(StringRef pipeline, Operation *op) {
   return runPipeline(manager, op);
 }
 
-TablePass &passOf(MlirxPass p) { return *static_cast<TablePass *>(p.ptr); }
+TablePass &passOf(MlirxPass p) {
+  return *static_cast<TablePass *>(p.ptr);
+}
 
 } // namespace
 
@@ -198,8 +200,12 @@ void onyx::registerPass(const MlirxPassDescriptor *descriptor) {
       [descriptor]() -> std::unique_ptr<Pass> { return std::make_unique<TablePass>(descriptor); });
 }
 
-bool mlirxPassGetBool(MlirxPass p, int option) { return passOf(p).options.getBool(option); }
-int64_t mlirxPassGetInt(MlirxPass p, int option) { return passOf(p).options.getInt(option); }
+bool mlirxPassGetBool(MlirxPass p, int option) {
+  return passOf(p).options.getBool(option);
+}
+int64_t mlirxPassGetInt(MlirxPass p, int option) {
+  return passOf(p).options.getInt(option);
+}
 MlirStringRef mlirxPassGetString(MlirxPass p, int option) {
   return wrap(StringRef(passOf(p).options.getString(option)));
 }
@@ -215,7 +221,9 @@ MlirStringRef mlirxPassGetListString(MlirxPass p, int option, intptr_t i) {
   return wrap(StringRef(passOf(p).options.getStrings(option)[i]));
 }
 
-void mlirxReportHit(MlirxPass p, const char *rule) { passOf(p).hit(rule); }
+void mlirxReportHit(MlirxPass p, const char *rule) {
+  passOf(p).hit(rule);
+}
 
 MlirLogicalResult mlirxPassRunPipeline(MlirxPass p, const char *pipeline, MlirOperation op) {
   return wrap(passOf(p).runNested(pipeline, unwrap(op)));

@@ -45,8 +45,12 @@ struct TableAttr : Attribute {
   ArrayRef<Attribute> params() const { return static_cast<ImplType *>(impl)->params; }
 };
 
-ArrayRef<Attribute> paramsOf(Type type) { return TableType(type.getImpl()).params(); }
-ArrayRef<Attribute> paramsOf(Attribute attr) { return TableAttr(attr.getImpl()).params(); }
+ArrayRef<Attribute> paramsOf(Type type) {
+  return TableType(type.getImpl()).params();
+}
+ArrayRef<Attribute> paramsOf(Attribute attr) {
+  return TableAttr(attr.getImpl()).params();
+}
 
 Type getType(MLIRContext *context, TypeID id, ArrayRef<Attribute> params) {
   return detail::TypeUniquer::getWithTypeID<TableType>(context, id, params);
@@ -129,8 +133,8 @@ AbstractAttribute onyx::abstractAttribute(Dialect &dialect, const MlirxAttr *des
   if (descriptor->typed)
     interfaces.insertModels<TypedModel>();
   return AbstractAttribute::get(
-      dialect, std::move(interfaces), [](TypeID) { return false; }, walkAttribute,
-      replaceAttribute, idOf(descriptor), descriptor->name);
+      dialect, std::move(interfaces), [](TypeID) { return false; }, walkAttribute, replaceAttribute,
+      idOf(descriptor), descriptor->name);
 }
 
 void onyx::registerStorage(MLIRContext *context, const MlirxType *descriptor) {
@@ -200,7 +204,9 @@ MlirType mlirxTypeGet(MlirContext context, const MlirxType *descriptor, intptr_t
   SmallVector<Attribute> storage;
   return wrap(getType(unwrap(context), onyx::idOf(descriptor), unwrapList(n, params, storage)));
 }
-intptr_t mlirxTypeGetNumParams(MlirType type) { return paramsOf(unwrap(type)).size(); }
+intptr_t mlirxTypeGetNumParams(MlirType type) {
+  return paramsOf(unwrap(type)).size();
+}
 MlirAttribute mlirxTypeGetParam(MlirType type, intptr_t i) {
   return wrap(paramsOf(unwrap(type))[i]);
 }
@@ -210,9 +216,13 @@ MlirAttribute mlirxAttrGet(MlirContext context, const MlirxAttr *descriptor, int
   SmallVector<Attribute> storage;
   return wrap(getAttr(unwrap(context), onyx::idOf(descriptor), unwrapList(n, params, storage)));
 }
-intptr_t mlirxAttrGetNumParams(MlirAttribute attr) { return paramsOf(unwrap(attr)).size(); }
+intptr_t mlirxAttrGetNumParams(MlirAttribute attr) {
+  return paramsOf(unwrap(attr)).size();
+}
 MlirAttribute mlirxAttrGetParam(MlirAttribute attr, intptr_t i) {
   return wrap(paramsOf(unwrap(attr))[i]);
 }
 
-MlirTypeID mlirxAttributeGetTypeID(MlirAttribute attr) { return wrap(unwrap(attr).getTypeID()); }
+MlirTypeID mlirxAttributeGetTypeID(MlirAttribute attr) {
+  return wrap(unwrap(attr).getTypeID());
+}

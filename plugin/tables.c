@@ -9,8 +9,8 @@
 #include "mlirx/mlirx.h"
 #include "passes/convert/convert.h"
 #include "passes/export/export.h"
-#include "passes/onnx/passes.h"
 #include "passes/krnl/passes.h"
+#include "passes/onnx/passes.h"
 
 #include "pipelines_table.h"
 

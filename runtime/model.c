@@ -121,7 +121,8 @@ static context *context_new(const onyx_model *m) {
   if (!c)
     return NULL;
   c->arena = alloc_aligned(m->arena_bytes);
-  c->args = calloc(inputs * ONYX_MAX_PARTS + (size_t)m->manifest.entry_hidden.count + 1, sizeof *c->args);
+  c->args =
+      calloc(inputs * ONYX_MAX_PARTS + (size_t)m->manifest.entry_hidden.count + 1, sizeof *c->args);
   c->copies = calloc(inputs * ONYX_MAX_PARTS + 1, sizeof *c->copies);
   c->descs = calloc(m->desc_words + 1, sizeof *c->descs);
   c->results = calloc(m->result_words + 1, sizeof *c->results);
@@ -234,7 +235,8 @@ static bool check_signature(const onyx_model *m, onyx_error *error) {
     for (size_t i = 0; i < (out ? sig->num_outputs : sig->num_inputs); i++) {
       int ranks[ONYX_MAX_PARTS];
       if (!onyx_parts(&params[i].type, ranks))
-        return onyx_rt_fail(error, ONYX_UNSUPPORTED, "%s %zu \"%.100s\": a value of type %.150s cannot be passed",
+        return onyx_rt_fail(error, ONYX_UNSUPPORTED,
+                            "%s %zu \"%.100s\": a value of type %.150s cannot be passed",
                             out ? "output" : "input", i, params[i].name, params[i].text);
     }
   }
@@ -386,7 +388,8 @@ static bool check_symbol(const onyx_model *m, const onyx_value *in, size_t input
   const char *name = params[input].type.dims[axis].name;
   int64_t size = onyx_value_shape(&in[input])[axis];
   for (size_t i = 0; i <= input; i++)
-    for (int a = 0; onyx_value_shape(&in[i]) && a < (i == input ? axis : params[i].type.rank); a++) {
+    for (int a = 0; onyx_value_shape(&in[i]) && a < (i == input ? axis : params[i].type.rank);
+         a++) {
       const char *other = params[i].type.dims[a].name;
       if (!other || strcmp(name, other))
         continue;
@@ -418,7 +421,8 @@ static bool prepare_inputs(const onyx_model *m, context *c, const onyx_value *in
   const onyx_signature *sig = &m->manifest.signature;
   int64_t *desc = c->descs;
   for (size_t i = 0; i < sig->num_inputs; i++) {
-    if (!onyx_value_prepare(&sig->inputs[i], i, &in[i], desc, &c->copies[i * ONYX_MAX_PARTS], error))
+    if (!onyx_value_prepare(&sig->inputs[i], i, &in[i], desc, &c->copies[i * ONYX_MAX_PARTS],
+                            error))
       return false;
     desc += onyx_parts_words(&sig->inputs[i].type);
   }

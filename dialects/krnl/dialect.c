@@ -11,14 +11,17 @@ static MlirType parse_loop(MlirxAsmParser p) {
 
 const MlirxType krnl_loop_type = {.name = "loop", .parse = parse_loop};
 
-MlirType krnl_loop_get(MlirContext ctx) { return mlirxTypeGet(ctx, &krnl_loop_type, 0, NULL); }
+MlirType krnl_loop_get(MlirContext ctx) {
+  return mlirxTypeGet(ctx, &krnl_loop_type, 0, NULL);
+}
 
 static const MlirxOp *all_ops[96];
 static const MlirxType *const types[] = {&krnl_loop_type, NULL};
 static const char *const dependents[] = {"affine", "arith", "func", "memref", "scf", NULL};
 
 static void gather_ops(MlirxDialect *self) {
-  const MlirxOp *const *const groups[] = {krnl_loop_ops, krnl_memory_ops, krnl_tile_ops, krnl_runtime_ops};
+  const MlirxOp *const *const groups[] = {krnl_loop_ops, krnl_memory_ops, krnl_tile_ops,
+                                          krnl_runtime_ops};
   self->numOps = 0;
   for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); ++g)
     for (const MlirxOp *const *op = groups[g]; *op; ++op)
@@ -40,18 +43,22 @@ static bool is_argument_of_bytes(MlirOperation op, intptr_t arg) {
 }
 
 // krnl.arena, krnl.weights, krnl.constants and krnl.status mark arguments of a function.
-static MlirLogicalResult verify_attribute(MlirOperation op, intptr_t arg, MlirNamedAttribute named) {
+static MlirLogicalResult verify_attribute(MlirOperation op, intptr_t arg,
+                                          MlirNamedAttribute named) {
   MlirStringRef name = mlirIdentifierStr(named.name);
   if (mlirStringRefEqual(name, str("krnl.weights"))) {
     if (arg < 0)
-      return mlirxEmitError(op, "krnl.weights marks an argument of a function, found on an operation");
+      return mlirxEmitError(op,
+                            "krnl.weights marks an argument of a function, found on an operation");
     if (!mlirAttributeIsAInteger(named.attribute))
-      return mlirxEmitError(op, "argument %d: krnl.weights needs the file's index, an integer", (int)arg);
+      return mlirxEmitError(op, "argument %d: krnl.weights needs the file's index, an integer",
+                            (int)arg);
   }
   const char *const marks[] = {"krnl.arena", "krnl.weights", "krnl.constants", "krnl.status"};
   for (size_t i = 0; i < 4; ++i)
     if (arg >= 0 && mlirStringRefEqual(name, str(marks[i])) && !is_argument_of_bytes(op, arg))
-      return mlirxEmitError(op, "argument %d: %s needs a rank-1 memref of integers", (int)arg, marks[i]);
+      return mlirxEmitError(op, "argument %d: %s needs a rank-1 memref of integers", (int)arg,
+                            marks[i]);
   return ok();
 }
 
@@ -76,7 +83,9 @@ int64_t krnl_int_attr(MlirOperation op, const char *name, int64_t otherwise) {
   return mlirIntegerAttrGetValueInt(a);
 }
 
-bool krnl_has_attr(MlirOperation op, const char *name) { return !mlirAttributeIsNull(attr(op, name)); }
+bool krnl_has_attr(MlirOperation op, const char *name) {
+  return !mlirAttributeIsNull(attr(op, name));
+}
 
 //===----------------------------------------------------------------------===//
 // Checks
@@ -118,7 +127,8 @@ MlirLogicalResult krnl_check_loops(MlirOperation op, intptr_t first, intptr_t co
   for (intptr_t i = first; i < first + count; ++i) {
     MlirType t = mlirValueGetType(mlirOperationGetOperand(op, i));
     if (!krnl_is_loop(t))
-      return mlirxEmitError(op, "operand %d: expected !krnl.loop, found %s", (int)i, krnl_type_text(t));
+      return mlirxEmitError(op, "operand %d: expected !krnl.loop, found %s", (int)i,
+                            krnl_type_text(t));
   }
   return ok();
 }
@@ -154,8 +164,8 @@ MlirLogicalResult krnl_check_positive(MlirOperation op, const char *name, int64_
   return ok();
 }
 
-MlirLogicalResult krnl_check_int_array(MlirOperation op, const char *name, intptr_t n, bool required,
-                                       int64_t least) {
+MlirLogicalResult krnl_check_int_array(MlirOperation op, const char *name, intptr_t n,
+                                       bool required, int64_t least) {
   MlirAttribute a = attr(op, name);
   if (mlirAttributeIsNull(a))
     return required ? mlirxEmitError(op, "expected an array attribute '%s'", name) : ok();
@@ -163,14 +173,16 @@ MlirLogicalResult krnl_check_int_array(MlirOperation op, const char *name, intpt
     return mlirxEmitError(op, "attribute '%s': expected an array of integers", name);
   intptr_t size = mlirArrayAttrGetNumElements(a);
   if (n >= 0 && size != n)
-    return mlirxEmitError(op, "attribute '%s': expected %d numbers, found %d", name, (int)n, (int)size);
+    return mlirxEmitError(op, "attribute '%s': expected %d numbers, found %d", name, (int)n,
+                          (int)size);
   for (intptr_t i = 0; i < size; ++i) {
     MlirAttribute e = mlirArrayAttrGetElement(a, i);
     if (!mlirAttributeIsAInteger(e))
       return mlirxEmitError(op, "attribute '%s': element %d is no integer", name, (int)i);
     if (mlirIntegerAttrGetValueInt(e) < least)
-      return mlirxEmitError(op, "attribute '%s': element %d: expected at least %lld, found %lld", name,
-                            (int)i, (long long)least, (long long)mlirIntegerAttrGetValueInt(e));
+      return mlirxEmitError(op, "attribute '%s': element %d: expected at least %lld, found %lld",
+                            name, (int)i, (long long)least,
+                            (long long)mlirIntegerAttrGetValueInt(e));
   }
   return ok();
 }
@@ -179,8 +191,8 @@ MlirLogicalResult krnl_check_int_array(MlirOperation op, const char *name, intpt
 // Text
 //===----------------------------------------------------------------------===//
 
-MlirLogicalResult krnl_parse_operands(MlirxAsmParser p, MlirxPunct open, MlirxPunct close, intptr_t *first,
-                                      intptr_t *count) {
+MlirLogicalResult krnl_parse_operands(MlirxAsmParser p, MlirxPunct open, MlirxPunct close,
+                                      intptr_t *first, intptr_t *count) {
   *first = 0;
   *count = 0;
   TRY(mlirxParse(p, open));
@@ -196,7 +208,8 @@ MlirLogicalResult krnl_parse_operands(MlirxAsmParser p, MlirxPunct open, MlirxPu
   return mlirxParse(p, close);
 }
 
-MlirLogicalResult krnl_resolve_range(MlirxAsmParser p, intptr_t first, intptr_t count, MlirType type) {
+MlirLogicalResult krnl_resolve_range(MlirxAsmParser p, intptr_t first, intptr_t count,
+                                     MlirType type) {
   for (intptr_t i = first; i < first + count; ++i)
     TRY(mlirxResolveOperand(p, i, type));
   return ok();

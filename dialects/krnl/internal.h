@@ -4,10 +4,18 @@
 
 #include "dialects/krnl/krnl.h"
 
-static inline MlirLogicalResult ok(void) { return mlirLogicalResultSuccess(); }
-static inline MlirLogicalResult fail(void) { return mlirLogicalResultFailure(); }
-static inline bool failed(MlirLogicalResult r) { return mlirLogicalResultIsFailure(r); }
-static inline MlirStringRef str(const char *s) { return mlirStringRefCreateFromCString(s); }
+static inline MlirLogicalResult ok(void) {
+  return mlirLogicalResultSuccess();
+}
+static inline MlirLogicalResult fail(void) {
+  return mlirLogicalResultFailure();
+}
+static inline bool failed(MlirLogicalResult r) {
+  return mlirLogicalResultIsFailure(r);
+}
+static inline MlirStringRef str(const char *s) {
+  return mlirStringRefCreateFromCString(s);
+}
 static inline MlirAttribute attr(MlirOperation op, const char *name) {
   return mlirOperationGetAttributeByName(op, str(name));
 }
@@ -28,13 +36,14 @@ MlirLogicalResult krnl_check_indices(MlirOperation op, intptr_t first, intptr_t 
 MlirLogicalResult krnl_check_memref(MlirOperation op, intptr_t operand);
 MlirLogicalResult krnl_check_positive(MlirOperation op, const char *name, int64_t *value);
 // An array of `n` positive integers (n < 0: any number); values are not returned.
-MlirLogicalResult krnl_check_int_array(MlirOperation op, const char *name, intptr_t n, bool required,
-                                       int64_t least);
+MlirLogicalResult krnl_check_int_array(MlirOperation op, const char *name, intptr_t n,
+                                       bool required, int64_t least);
 
 // "%a, %b" with every operand kept under consecutive parser indices from *first; *count of them.
-MlirLogicalResult krnl_parse_operands(MlirxAsmParser p, MlirxPunct open, MlirxPunct close, intptr_t *first,
-                                      intptr_t *count);
-MlirLogicalResult krnl_resolve_range(MlirxAsmParser p, intptr_t first, intptr_t count, MlirType type);
+MlirLogicalResult krnl_parse_operands(MlirxAsmParser p, MlirxPunct open, MlirxPunct close,
+                                      intptr_t *first, intptr_t *count);
+MlirLogicalResult krnl_resolve_range(MlirxAsmParser p, intptr_t first, intptr_t count,
+                                     MlirType type);
 void krnl_print_operands(MlirxAsmPrinter p, MlirOperation op, intptr_t first, intptr_t count);
 void krnl_print_types(MlirxAsmPrinter p, MlirOperation op, intptr_t first, intptr_t count);
 // ": !krnl.loop, ..": exactly `count` types that must be !krnl.loop.

@@ -86,7 +86,8 @@ static MlirLogicalResult parse_map_operands(MlirxAsmParser p, struct parsed *s, 
   intptr_t first, n;
   TRY(krnl_parse_operands(p, open, close, &first, &n));
   if (n != expected)
-    return mlirxParserError(p, at, "expected %d %s of the bound's map, found %d", (int)expected, what, (int)n);
+    return mlirxParserError(p, at, "expected %d %s of the bound's map, found %d", (int)expected,
+                            what, (int)n);
   for (intptr_t i = 0; i < n; ++i)
     push(&s->operands, first + i);
   return ok();
@@ -109,7 +110,8 @@ static MlirLogicalResult parse_bound(MlirxAsmParser p, struct parsed *s, const c
   if (mlirAttributeIsNull(bound))
     return fail();
   if (mlirAttributeIsAInteger(bound) && !combined) {
-    push_bound(s, mlirAffineMapAttrGet(mlirAffineMapConstantGet(ctx, mlirIntegerAttrGetValueInt(bound))));
+    push_bound(
+        s, mlirAffineMapAttrGet(mlirAffineMapConstantGet(ctx, mlirIntegerAttrGetValueInt(bound))));
     return ok();
   }
   if (!mlirAttributeIsAAffineMap(bound))
@@ -178,12 +180,14 @@ static MlirLogicalResult parse_result_types(MlirxAsmParser p, intptr_t n, MlirTy
       TRY(mlirxParse(p, MLIRX_RPAREN));
   }
   if (found != n)
-    return mlirxParserError(p, at, "expected %d result types, one an iter_arg, found %d", (int)n, (int)found);
+    return mlirxParserError(p, at, "expected %d result types, one an iter_arg, found %d", (int)n,
+                            (int)found);
   mlirxParserAddResultTypes(p, n, types);
   return ok();
 }
 
-static MlirLogicalResult resolve_all(MlirxAsmParser p, struct parsed *s, const MlirType *init_types) {
+static MlirLogicalResult resolve_all(MlirxAsmParser p, struct parsed *s,
+                                     const MlirType *init_types) {
   MlirContext ctx = mlirxParserGetContext(p);
   MlirType loop = krnl_loop_get(ctx), index = mlirIndexTypeGet(ctx);
   TRY(krnl_resolve_range(p, s->first_optimized, s->num_optimized, loop));
@@ -251,7 +255,8 @@ static MlirLogicalResult parse_iterate(MlirxAsmParser p) {
 
 static bool is_symbol_identity(MlirAffineMap map) {
   return mlirAffineMapGetNumDims(map) == 0 && mlirAffineMapGetNumSymbols(map) == 1 &&
-         mlirAffineMapGetNumResults(map) == 1 && mlirAffineExprIsASymbol(mlirAffineMapGetResult(map, 0));
+         mlirAffineMapGetNumResults(map) == 1 &&
+         mlirAffineExprIsASymbol(mlirAffineMapGetResult(map, 0));
 }
 
 static void print_bound(MlirOperation op, MlirxAsmPrinter p, MlirAffineMap map, intptr_t first,
@@ -323,7 +328,8 @@ static MlirLogicalResult verify_attributes(MlirOperation op) {
     return mlirxEmitError(op, "expected an array attribute 'bounds'");
   intptr_t n = mlirArrayAttrGetNumElements(bounds);
   if (n % 2)
-    return mlirxEmitError(op, "bounds: expected a lower and an upper map a loop, found %d maps", (int)n);
+    return mlirxEmitError(op, "bounds: expected a lower and an upper map a loop, found %d maps",
+                          (int)n);
   for (intptr_t i = 0; i < n; ++i) {
     MlirAttribute map = mlirArrayAttrGetElement(bounds, i);
     if (!mlirAttributeIsAAffineMap(map))
@@ -345,10 +351,12 @@ static MlirLogicalResult verify_operands(MlirOperation op) {
   intptr_t loops = mlirArrayAttrGetNumElements(bounds) / 2, next = optimized;
   intptr_t expected = optimized + loops + mlirOperationGetNumResults(op);
   for (intptr_t i = 0; i < 2 * loops; ++i)
-    expected += mlirAffineMapGetNumInputs(mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(bounds, i)));
+    expected +=
+        mlirAffineMapGetNumInputs(mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(bounds, i)));
   if (expected != mlirOperationGetNumOperands(op))
-    return mlirxEmitError(op, "expected %d operands (loops, operands of bounds, initial values), found %d",
-                          (int)expected, (int)mlirOperationGetNumOperands(op));
+    return mlirxEmitError(
+        op, "expected %d operands (loops, operands of bounds, initial values), found %d",
+        (int)expected, (int)mlirOperationGetNumOperands(op));
   TRY(krnl_check_loops(op, 0, optimized));
   for (intptr_t i = 0; i < loops; ++i) {
     TRY(krnl_check_loops(op, next++, 1));
@@ -386,7 +394,8 @@ static MlirLogicalResult verify_iterate(MlirOperation op) {
   return verify_distinct_loops(op);
 }
 
-// Body arguments: an index for each `with` entry, then the iter_args; the yield gives the iter_args.
+// Body arguments: an index for each `with` entry, then the iter_args; the yield gives the
+// iter_args.
 static MlirLogicalResult verify_body(MlirOperation op) {
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
   if (mlirBlockIsNull(body) || !mlirBlockIsNull(mlirBlockGetNextInRegion(body)))
@@ -399,7 +408,8 @@ static MlirLogicalResult verify_body(MlirOperation op) {
   for (intptr_t i = 0; i < it.num_loops; ++i) {
     MlirType t = mlirValueGetType(mlirBlockGetArgument(body, i));
     if (!mlirTypeIsAIndex(t))
-      return mlirxEmitError(op, "body argument %d: expected index, found %s", (int)i, krnl_type_text(t));
+      return mlirxEmitError(op, "body argument %d: expected index, found %s", (int)i,
+                            krnl_type_text(t));
   }
   MlirOperation yield = mlirBlockGetTerminator(body);
   if (mlirOperationIsNull(yield) || !mlirxIsA(yield, &krnl_yield))
@@ -413,9 +423,9 @@ static MlirLogicalResult verify_body(MlirOperation op) {
     MlirType inside = mlirValueGetType(mlirBlockGetArgument(body, it.num_loops + i));
     MlirType yielded = mlirValueGetType(mlirOperationGetOperand(yield, i));
     if (!mlirTypeEqual(t, init) || !mlirTypeEqual(t, inside) || !mlirTypeEqual(t, yielded))
-      return mlirxEmitError(op, "iter_arg %d: result is %s, initial value %s, argument %s, yielded %s", (int)i,
-                            krnl_type_text(t), krnl_type_text(init), krnl_type_text(inside),
-                            krnl_type_text(yielded));
+      return mlirxEmitError(
+          op, "iter_arg %d: result is %s, initial value %s, argument %s, yielded %s", (int)i,
+          krnl_type_text(t), krnl_type_text(init), krnl_type_text(inside), krnl_type_text(yielded));
   }
   return ok();
 }

@@ -12,11 +12,14 @@
 extern MlirxDialect krnl_dialect;
 extern const MlirxType krnl_loop_type; // !krnl.loop
 MlirType krnl_loop_get(MlirContext ctx);
-static inline bool krnl_is_loop(MlirType t) { return mlirxTypeIsA(t, &krnl_loop_type); }
+static inline bool krnl_is_loop(MlirType t) {
+  return mlirxTypeIsA(t, &krnl_loop_type);
+}
 
 // Loops and their schedule.
-extern const MlirxOp krnl_define_loops, krnl_block, krnl_permute, krnl_skew, krnl_unroll, krnl_vectorize,
-    krnl_parallel, krnl_get_induction_var_value, krnl_iterate, krnl_yield, krnl_region;
+extern const MlirxOp krnl_define_loops, krnl_block, krnl_permute, krnl_skew, krnl_unroll,
+    krnl_vectorize, krnl_parallel, krnl_get_induction_var_value, krnl_iterate, krnl_yield,
+    krnl_region;
 // Memory.
 extern const MlirxOp krnl_load, krnl_store, krnl_prefetch, krnl_memset, krnl_memcpy, krnl_global,
     krnl_get_linear_offset_index, krnl_vector_type_cast, krnl_copy_to_tile_buffer,
@@ -26,8 +29,8 @@ extern const MlirxOp krnl_entry_point, krnl_call, krnl_no_value, krnl_isinf, krn
 // "math.erf" of krnl.erf and so on; NULL for what is no scalar function of that kind.
 const char *krnl_math_name(MlirOperation op);
 
-// krnl.iterate, read apart. Operands: optimised loops; per original loop the loop, its lower bound's
-// operands, its upper bound's operands; the inits.
+// krnl.iterate, read apart. Operands: optimised loops; per original loop the loop, its lower
+// bound's operands, its upper bound's operands; the inits.
 struct krnl_iterate_view {
   MlirOperation op;
   intptr_t num_optimized, num_loops, num_inits;

@@ -12,7 +12,8 @@ static MlirLogicalResult results_are_loops(MlirOperation op) {
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
     MlirType t = mlirValueGetType(mlirOperationGetResult(op, i));
     if (!krnl_is_loop(t))
-      return mlirxEmitError(op, "result %d: expected !krnl.loop, found %s", (int)i, krnl_type_text(t));
+      return mlirxEmitError(op, "result %d: expected !krnl.loop, found %s", (int)i,
+                            krnl_type_text(t));
   }
   return ok();
 }
@@ -26,7 +27,8 @@ static MlirLogicalResult parse_define_loops(MlirxAsmParser p) {
   MlirxLoc at = mlirxParserGetCurrentLoc(p);
   TRY(mlirxParseInteger(p, &n));
   if (n < 0 || n > 4096)
-    return mlirxParserError(p, at, "expected a number of loops from 0 to 4096, found %lld", (long long)n);
+    return mlirxParserError(p, at, "expected a number of loops from 0 to 4096, found %lld",
+                            (long long)n);
   MlirContext ctx = mlirxParserGetContext(p);
   mlirxParserAddAttribute(p, "num_loops", mlirIntegerAttrGet(mlirIntegerTypeGet(ctx, 64), n));
   TRY(mlirxParseOptionalAttrDict(p));
@@ -47,8 +49,8 @@ static MlirLogicalResult verify_define_loops(MlirOperation op) {
   intptr_t results = mlirOperationGetNumResults(op);
   int64_t n = krnl_int_attr(op, "num_loops", -1);
   if (n != results)
-    return mlirxEmitError(op, "num_loops: expected %d, the number of results, found %lld", (int)results,
-                          (long long)n);
+    return mlirxEmitError(op, "num_loops: expected %d, the number of results, found %lld",
+                          (int)results, (long long)n);
   MlirAttribute labels = attr(op, "labels"), nest = attr(op, "nest");
   if (!mlirAttributeIsNull(nest) && !mlirAttributeIsAString(nest))
     return mlirxEmitError(op, "attribute 'nest': expected a string");
@@ -240,8 +242,9 @@ static MlirLogicalResult verify_permute(MlirOperation op) {
   }
   free(seen);
   if (bad >= 0)
-    return mlirxEmitError(op, "map: expected a permutation of 0 to %d, found %lld at position %d", (int)n - 1,
-                          (long long)mlirIntegerAttrGetValueInt(mlirArrayAttrGetElement(map, bad)), (int)bad);
+    return mlirxEmitError(
+        op, "map: expected a permutation of 0 to %d, found %lld at position %d", (int)n - 1,
+        (long long)mlirIntegerAttrGetValueInt(mlirArrayAttrGetElement(map, bad)), (int)bad);
   return ok();
 }
 
@@ -295,8 +298,12 @@ static void print_one_loop(MlirOperation op, MlirxAsmPrinter p, const char *name
   mlirxPrint(p, " : !krnl.loop");
 }
 
-static void print_unroll(MlirOperation op, MlirxAsmPrinter p) { print_one_loop(op, p, "factor"); }
-static void print_vectorize(MlirOperation op, MlirxAsmPrinter p) { print_one_loop(op, p, "lanes"); }
+static void print_unroll(MlirOperation op, MlirxAsmPrinter p) {
+  print_one_loop(op, p, "factor");
+}
+static void print_vectorize(MlirOperation op, MlirxAsmPrinter p) {
+  print_one_loop(op, p, "lanes");
+}
 
 static MlirLogicalResult verify_unroll(MlirOperation op) {
   int64_t factor;
@@ -389,7 +396,8 @@ static MlirLogicalResult verify_parallel(MlirOperation op) {
     return ok();
   const char *const names[] = {"primary", "master", "close", "spread"};
   for (size_t i = 0; i < 4; ++i)
-    if (mlirAttributeIsAString(bind) && mlirStringRefEqual(mlirStringAttrGetValue(bind), str(names[i])))
+    if (mlirAttributeIsAString(bind) &&
+        mlirStringRefEqual(mlirStringAttrGetValue(bind), str(names[i])))
       return ok();
   return mlirxEmitError(op, "proc_bind: expected \"primary\", \"master\", \"close\" or \"spread\"");
 }
@@ -484,11 +492,11 @@ static MlirLogicalResult verify_region(MlirOperation op) {
 }
 
 const MlirxOp krnl_region = {.name = "krnl.region",
-                             .traits = MLIRX_AFFINE_SCOPE | MLIRX_NO_TERMINATOR | MLIRX_SINGLE_BLOCK |
-                                       MLIRX_RECURSIVE_EFFECTS,
+                             .traits = MLIRX_AFFINE_SCOPE | MLIRX_NO_TERMINATOR |
+                                       MLIRX_SINGLE_BLOCK | MLIRX_RECURSIVE_EFFECTS,
                              .verify = verify_region};
 
 const MlirxOp *const krnl_loop_ops[] = {
-    &krnl_define_loops, &krnl_block,    &krnl_permute, &krnl_skew,
+    &krnl_define_loops, &krnl_block,     &krnl_permute,  &krnl_skew,
     &krnl_unroll,       &krnl_vectorize, &krnl_parallel, &krnl_get_induction_var_value,
-    &krnl_iterate,      &krnl_yield,    &krnl_region,  NULL};
+    &krnl_iterate,      &krnl_yield,     &krnl_region,   NULL};

@@ -2,14 +2,16 @@
 #include "dialects/krnl/internal.h"
 
 // "%m[%i, %j]": the operand's parser index and its indices.
-static MlirLogicalResult parse_access(MlirxAsmParser p, intptr_t *memref, intptr_t *first, intptr_t *n) {
+static MlirLogicalResult parse_access(MlirxAsmParser p, intptr_t *memref, intptr_t *first,
+                                      intptr_t *n) {
   *memref = mlirxParseOperand(p);
   if (*memref < 0)
     return fail();
   return krnl_parse_operands(p, MLIRX_LSQUARE, MLIRX_RSQUARE, first, n);
 }
 
-static void print_access(MlirxAsmPrinter p, MlirOperation op, intptr_t memref, intptr_t first, intptr_t n) {
+static void print_access(MlirxAsmPrinter p, MlirOperation op, intptr_t memref, intptr_t first,
+                         intptr_t n) {
   mlirxPrintOperand(p, mlirOperationGetOperand(op, memref));
   mlirxPrint(p, "[");
   krnl_print_operands(p, op, first, n);
@@ -37,7 +39,8 @@ static MlirLogicalResult verify_access(MlirOperation op, intptr_t memref) {
   int64_t rank = mlirShapedTypeGetRank(mlirValueGetType(mlirOperationGetOperand(op, memref)));
   intptr_t n = mlirOperationGetNumOperands(op) - memref - 1;
   if (n != rank)
-    return mlirxEmitError(op, "expected %d indices, the memref's rank, found %d", (int)rank, (int)n);
+    return mlirxEmitError(op, "expected %d indices, the memref's rank, found %d", (int)rank,
+                          (int)n);
   return krnl_check_indices(op, memref + 1, n);
 }
 
@@ -45,7 +48,8 @@ static MlirType element_of(MlirOperation op, intptr_t memref) {
   return mlirShapedTypeGetElementType(mlirValueGetType(mlirOperationGetOperand(op, memref)));
 }
 
-static MlirLogicalResult check_element(MlirOperation op, const char *what, MlirType found, intptr_t memref) {
+static MlirLogicalResult check_element(MlirOperation op, const char *what, MlirType found,
+                                       intptr_t memref) {
   MlirType expected = element_of(op, memref);
   if (mlirTypeEqual(found, expected))
     return ok();
@@ -140,7 +144,8 @@ const MlirxOp krnl_store = {.name = "krnl.store",
 //===----------------------------------------------------------------------===//
 
 // One of two words; *second says which.
-static MlirLogicalResult parse_word(MlirxAsmParser p, const char *one, const char *two, bool *second) {
+static MlirLogicalResult parse_word(MlirxAsmParser p, const char *one, const char *two,
+                                    bool *second) {
   *second = mlirxParseOptionalKeyword(p, two);
   return *second ? ok() : mlirxParseKeyword(p, one);
 }
@@ -161,7 +166,8 @@ static MlirLogicalResult parse_prefetch(MlirxAsmParser p) {
   TRY(mlirxParse(p, MLIRX_COMMA));
   TRY(parse_word(p, "instr", "data", &is_data));
   mlirxParserAddAttribute(p, "isWrite", mlirBoolAttrGet(ctx, is_write));
-  mlirxParserAddAttribute(p, "localityHint", mlirIntegerAttrGet(mlirIntegerTypeGet(ctx, 32), locality));
+  mlirxParserAddAttribute(p, "localityHint",
+                          mlirIntegerAttrGet(mlirIntegerTypeGet(ctx, 32), locality));
   mlirxParserAddAttribute(p, "isDataCache", mlirBoolAttrGet(ctx, is_data));
   TRY(mlirxParseOptionalAttrDict(p));
   MlirType t = parse_memref_type(p);
@@ -309,8 +315,9 @@ static MlirLogicalResult verify_linear_offset(MlirOperation op) {
   TRY(krnl_check_counts(op, -1, 1));
   TRY(verify_access(op, 0));
   MlirType t = mlirValueGetType(mlirOperationGetResult(op, 0));
-  return mlirTypeIsAIndex(t) ? ok()
-                             : mlirxEmitError(op, "result: expected index, found %s", krnl_type_text(t));
+  return mlirTypeIsAIndex(t)
+             ? ok()
+             : mlirxEmitError(op, "result: expected index, found %s", krnl_type_text(t));
 }
 
 const MlirxOp krnl_get_linear_offset_index = {.name = "krnl.get_linear_offset_index",
@@ -354,9 +361,10 @@ static MlirLogicalResult verify_vector_cast(MlirOperation op) {
     return mlirxEmitError(op, "result: expected a memref of vectors, found %s", krnl_type_text(to));
   MlirType vector = mlirShapedTypeGetElementType(to), element = mlirShapedTypeGetElementType(from);
   int64_t rank = mlirShapedTypeGetRank(from);
-  if (mlirShapedTypeGetRank(vector) != 1 || !mlirTypeEqual(mlirShapedTypeGetElementType(vector), element))
-    return mlirxEmitError(op, "result: expected rank-1 vectors of %s, found %s", krnl_type_text(element),
-                          krnl_type_text(vector));
+  if (mlirShapedTypeGetRank(vector) != 1 ||
+      !mlirTypeEqual(mlirShapedTypeGetElementType(vector), element))
+    return mlirxEmitError(op, "result: expected rank-1 vectors of %s, found %s",
+                          krnl_type_text(element), krnl_type_text(vector));
   if (rank < 1 || mlirShapedTypeGetRank(to) != rank)
     return mlirxEmitError(op, "expected equal ranks of 1 at least, found %d and %d", (int)rank,
                           (int)mlirShapedTypeGetRank(to));
@@ -364,7 +372,8 @@ static MlirLogicalResult verify_vector_cast(MlirOperation op) {
   for (int64_t i = 0; i < rank; ++i) {
     int64_t a = mlirShapedTypeGetDimSize(from, i), b = mlirShapedTypeGetDimSize(to, i);
     bool dynamic = mlirShapedTypeIsDynamicSize(a);
-    if (dynamic != mlirShapedTypeIsDynamicSize(b) || (!dynamic && a != (i == rank - 1 ? b * lanes : b)))
+    if (dynamic != mlirShapedTypeIsDynamicSize(b) ||
+        (!dynamic && a != (i == rank - 1 ? b * lanes : b)))
       return mlirxEmitError(op, "dim %d: %s does not hold whole vectors as %s has them", (int)i,
                             krnl_type_text(from), krnl_type_text(to));
   }
@@ -385,7 +394,8 @@ static MlirLogicalResult verify_global(MlirOperation op) {
   TRY(krnl_check_counts(op, 0, 1));
   MlirType t = mlirValueGetType(mlirOperationGetResult(op, 0));
   if (!mlirTypeIsAMemRef(t) || !mlirShapedTypeHasStaticShape(t))
-    return mlirxEmitError(op, "result: expected a memref of static shape, found %s", krnl_type_text(t));
+    return mlirxEmitError(op, "result: expected a memref of static shape, found %s",
+                          krnl_type_text(t));
   MlirAttribute name = attr(op, "name"), value = attr(op, "value");
   if (mlirAttributeIsNull(name) || !mlirAttributeIsAString(name))
     return mlirxEmitError(op, "expected a string attribute 'name'");
@@ -395,14 +405,15 @@ static MlirLogicalResult verify_global(MlirOperation op) {
     int64_t expected = mlirShapedTypeGetDimSize(t, i);
     int64_t found = mlirIntegerAttrGetValueInt(mlirArrayAttrGetElement(shape, i));
     if (found != expected)
-      return mlirxEmitError(op, "shape: dim %d: expected %lld, as in the result, found %lld", (int)i,
-                            (long long)expected, (long long)found);
+      return mlirxEmitError(op, "shape: dim %d: expected %lld, as in the result, found %lld",
+                            (int)i, (long long)expected, (long long)found);
   }
   if (krnl_has_attr(op, "alignment")) {
     int64_t alignment;
     TRY(krnl_check_positive(op, "alignment", &alignment));
     if (alignment & (alignment - 1))
-      return mlirxEmitError(op, "alignment: expected a power of two, found %lld", (long long)alignment);
+      return mlirxEmitError(op, "alignment: expected a power of two, found %lld",
+                            (long long)alignment);
   }
   if (mlirAttributeIsNull(value))
     return mlirxEmitError(op, "expected an attribute 'value': dense<..> or #onnx.file<..>");
@@ -421,11 +432,17 @@ static MlirLogicalResult verify_global(MlirOperation op) {
 }
 
 static const char *const global_attrs[] = {"name", "shape", "value", "offset", "alignment", NULL};
-const MlirxOp krnl_global = {
-    .name = "krnl.global", .traits = MLIRX_PURE, .attrNames = global_attrs, .verify = verify_global};
+const MlirxOp krnl_global = {.name = "krnl.global",
+                             .traits = MLIRX_PURE,
+                             .attrNames = global_attrs,
+                             .verify = verify_global};
 
-const MlirxOp *const krnl_memory_ops[] = {&krnl_load,   &krnl_store,
-                                          &krnl_prefetch, &krnl_memset,
-                                          &krnl_memcpy, &krnl_get_linear_offset_index,
-                                          &krnl_vector_type_cast, &krnl_global,
+const MlirxOp *const krnl_memory_ops[] = {&krnl_load,
+                                          &krnl_store,
+                                          &krnl_prefetch,
+                                          &krnl_memset,
+                                          &krnl_memcpy,
+                                          &krnl_get_linear_offset_index,
+                                          &krnl_vector_type_cast,
+                                          &krnl_global,
                                           NULL};

@@ -20,7 +20,8 @@ static MlirLogicalResult verify_entry_point(MlirOperation op) {
   const char *const numbers[] = {"numInputs", "numOutputs"};
   for (int i = 0; i < 2; ++i) {
     MlirAttribute a = attr(op, numbers[i]);
-    if (!mlirAttributeIsNull(a) && (!mlirAttributeIsAInteger(a) || mlirIntegerAttrGetValueInt(a) < 0))
+    if (!mlirAttributeIsNull(a) &&
+        (!mlirAttributeIsAInteger(a) || mlirIntegerAttrGetValueInt(a) < 0))
       return mlirxEmitError(op, "attribute '%s': expected a number", numbers[i]);
   }
   MlirAttribute signature = attr(op, "signature");
@@ -37,7 +38,8 @@ static MlirLogicalResult verify_call(MlirOperation op) {
   TRY(check_string(op, "funcName"));
   int64_t outputs = krnl_int_attr(op, "numOfOutput", 1);
   if (outputs < 0 || outputs > mlirOperationGetNumOperands(op))
-    return mlirxEmitError(op, "numOfOutput: expected a number of operands, found %lld", (long long)outputs);
+    return mlirxEmitError(op, "numOfOutput: expected a number of operands, found %lld",
+                          (long long)outputs);
   return ok();
 }
 
@@ -47,12 +49,16 @@ const MlirxOp krnl_call = {.name = "krnl.call", .attrNames = call_attrs, .verify
 static MlirLogicalResult verify_no_value(MlirOperation op) {
   TRY(krnl_check_counts(op, 0, 1));
   MlirType t = mlirValueGetType(mlirOperationGetResult(op, 0));
-  return mlirTypeIsANone(t) ? ok() : mlirxEmitError(op, "result: expected none, found %s", krnl_type_text(t));
+  return mlirTypeIsANone(t)
+             ? ok()
+             : mlirxEmitError(op, "result: expected none, found %s", krnl_type_text(t));
 }
 
 static const char *const value_attrs[] = {"value", NULL};
-const MlirxOp krnl_no_value = {
-    .name = "krnl.noValue", .traits = MLIRX_PURE, .attrNames = value_attrs, .verify = verify_no_value};
+const MlirxOp krnl_no_value = {.name = "krnl.noValue",
+                               .traits = MLIRX_PURE,
+                               .attrNames = value_attrs,
+                               .verify = verify_no_value};
 
 //===----------------------------------------------------------------------===//
 // Scalar functions: float in, float out of the same type (or i1)
@@ -69,8 +75,8 @@ static MlirLogicalResult verify_scalar_function(MlirOperation op) {
   if (!is_float(in))
     return mlirxEmitError(op, "operand: expected a float, found %s", krnl_type_text(in));
   if (!mlirTypeEqual(in, out))
-    return mlirxEmitError(op, "result: expected %s, the operand's type, found %s", krnl_type_text(in),
-                          krnl_type_text(out));
+    return mlirxEmitError(op, "result: expected %s, the operand's type, found %s",
+                          krnl_type_text(in), krnl_type_text(out));
   return ok();
 }
 
@@ -86,9 +92,10 @@ static MlirLogicalResult verify_classification(MlirOperation op) {
 }
 
 #define SCALAR_FUNCTIONS(X)                                                                        \
-  X(erf, erf) X(acos, acos) X(acosh, acosh) X(asin, asin) X(asinh, asinh) X(atan, atan)              \
-      X(atanh, atanh) X(tan, tan) X(sinh, sinh) X(cosh, cosh) X(tanh, tanh) X(exp, exp) X(log, log)  \
-      X(round_even, roundeven)
+  X(erf, erf)                                                                                      \
+  X(acos, acos) X(acosh, acosh) X(asin, asin) X(asinh, asinh) X(atan, atan) X(atanh, atanh)        \
+      X(tan, tan) X(sinh, sinh) X(cosh, cosh) X(tanh, tanh) X(exp, exp) X(log, log)                \
+          X(round_even, roundeven)
 
 // data: the op of math that does the same.
 #define DEFINE_SCALAR(n, math)                                                                     \
@@ -104,8 +111,10 @@ const char *krnl_math_name(MlirOperation op) {
 }
 
 static const char *const isinf_attrs[] = {"detectPosInf", "detectNegInf", NULL};
-const MlirxOp krnl_isinf = {
-    .name = "krnl.isinf", .traits = MLIRX_PURE, .attrNames = isinf_attrs, .verify = verify_classification};
+const MlirxOp krnl_isinf = {.name = "krnl.isinf",
+                            .traits = MLIRX_PURE,
+                            .attrNames = isinf_attrs,
+                            .verify = verify_classification};
 const MlirxOp krnl_isnan = {
     .name = "krnl.isnan", .traits = MLIRX_PURE, .verify = verify_classification};
 
@@ -126,8 +135,9 @@ static MlirLogicalResult verify_counts(MlirOperation op) {
 }
 
 #define RUNTIME_OPS(X)                                                                             \
-  X(seqalloc, 0, 1) X(seqdealloc, 1, 0) X(seqextract, 2, 1) X(seqinsert, 3, 1) X(seqstore, 3, 0)     \
-      X(strlen, 1, 1) X(strncmp, 3, 1) X(find_index, 3, 1) X(random_normal, 5, 0) X(print, 0, 0)     \
+  X(seqalloc, 0, 1)                                                                                \
+  X(seqdealloc, 1, 0) X(seqextract, 2, 1) X(seqinsert, 3, 1) X(seqstore, 3, 0) X(strlen, 1, 1)     \
+      X(strncmp, 3, 1) X(find_index, 3, 1) X(random_normal, 5, 0) X(print, 0, 0)                   \
           X(print_tensor, 1, 0) X(runtime_instrument, 0, 0)
 
 #define DEFINE_RUNTIME(n, in, out)                                                                 \
@@ -137,5 +147,5 @@ RUNTIME_OPS(DEFINE_RUNTIME)
 
 #define ADDRESS(n, ...) &krnl_##n,
 const MlirxOp *const krnl_runtime_ops[] = {
-    &krnl_entry_point, &krnl_call, &krnl_no_value, &krnl_isinf, &krnl_isnan,
-    SCALAR_FUNCTIONS(ADDRESS) RUNTIME_OPS(ADDRESS) NULL};
+    &krnl_entry_point, &krnl_call,  &krnl_no_value,
+    &krnl_isinf,       &krnl_isnan, SCALAR_FUNCTIONS(ADDRESS) RUNTIME_OPS(ADDRESS) NULL};

@@ -1,7 +1,8 @@
 //===- tiles.c - Tile buffers and the matrix multiplication on them ----------------------===//
 #include "dialects/krnl/internal.h"
 
-static MlirLogicalResult check_range_of_indices(MlirOperation op, intptr_t first, intptr_t n, const char *what) {
+static MlirLogicalResult check_range_of_indices(MlirOperation op, intptr_t first, intptr_t n,
+                                                const char *what) {
   if (first + n > mlirOperationGetNumOperands(op))
     return mlirxEmitError(op, "expected %d indices of %s, found %d operands in all", (int)n, what,
                           (int)mlirOperationGetNumOperands(op));
@@ -13,13 +14,13 @@ static intptr_t rank_of(MlirOperation op, intptr_t operand) {
 }
 
 //===----------------------------------------------------------------------===//
-// krnl.copy_to_tile_buffer %buf, %src[%i, %j], %pad {tileSize, padToNext, transpose} : memref, memref
-// krnl.copy_from_tile_buffer %buf, %dst[%i, %j] {tileSize} : memref, memref
+// krnl.copy_to_tile_buffer %buf, %src[%i, %j], %pad {tileSize, padToNext, transpose} : memref,
+// memref krnl.copy_from_tile_buffer %buf, %dst[%i, %j] {tileSize} : memref, memref
 //===----------------------------------------------------------------------===//
 
 // ": memref<..>, memref<..>" given to the buffer, the memory and its indices, in operand order.
-static MlirLogicalResult finish_copy(MlirxAsmParser p, intptr_t buffer, intptr_t memory, intptr_t first,
-                                     intptr_t n, intptr_t pad) {
+static MlirLogicalResult finish_copy(MlirxAsmParser p, intptr_t buffer, intptr_t memory,
+                                     intptr_t first, intptr_t n, intptr_t pad) {
   TRY(mlirxParseOptionalAttrDict(p));
   TRY(mlirxParse(p, MLIRX_COLON));
   MlirType buffer_type = mlirxParseType(p);
@@ -31,7 +32,8 @@ static MlirLogicalResult finish_copy(MlirxAsmParser p, intptr_t buffer, intptr_t
   if (mlirTypeIsNull(memory_type))
     return fail();
   if (!mlirTypeIsAMemRef(memory_type))
-    return mlirxParserError(p, at, "expected a ranked memref, found %s", krnl_type_text(memory_type));
+    return mlirxParserError(p, at, "expected a ranked memref, found %s",
+                            krnl_type_text(memory_type));
   TRY(mlirxResolveOperand(p, buffer, buffer_type));
   TRY(mlirxResolveOperand(p, memory, memory_type));
   TRY(krnl_resolve_range(p, first, n, mlirIndexTypeGet(mlirxParserGetContext(p))));
@@ -55,8 +57,12 @@ static MlirLogicalResult parse_copy(MlirxAsmParser p, bool has_pad) {
   return finish_copy(p, buffer, memory, first, n, pad);
 }
 
-static MlirLogicalResult parse_copy_to(MlirxAsmParser p) { return parse_copy(p, true); }
-static MlirLogicalResult parse_copy_from(MlirxAsmParser p) { return parse_copy(p, false); }
+static MlirLogicalResult parse_copy_to(MlirxAsmParser p) {
+  return parse_copy(p, true);
+}
+static MlirLogicalResult parse_copy_from(MlirxAsmParser p) {
+  return parse_copy(p, false);
+}
 
 static void print_copy(MlirOperation op, MlirxAsmPrinter p, bool has_pad) {
   intptr_t n = mlirOperationGetNumOperands(op);
@@ -74,8 +80,12 @@ static void print_copy(MlirOperation op, MlirxAsmPrinter p, bool has_pad) {
   krnl_print_types(p, op, 0, 2);
 }
 
-static void print_copy_to(MlirOperation op, MlirxAsmPrinter p) { print_copy(op, p, true); }
-static void print_copy_from(MlirOperation op, MlirxAsmPrinter p) { print_copy(op, p, false); }
+static void print_copy_to(MlirOperation op, MlirxAsmPrinter p) {
+  print_copy(op, p, true);
+}
+static void print_copy_from(MlirOperation op, MlirxAsmPrinter p) {
+  print_copy(op, p, false);
+}
 
 // Buffer of static shape; memory of at least its rank; an index for each of the memory's dims.
 static MlirLogicalResult verify_copy(MlirOperation op, bool has_pad) {
@@ -88,11 +98,11 @@ static MlirLogicalResult verify_copy(MlirOperation op, bool has_pad) {
   if (!mlirShapedTypeHasStaticShape(buffer))
     return mlirxEmitError(op, "buffer: expected a static shape, found %s", krnl_type_text(buffer));
   if (large < small)
-    return mlirxEmitError(op, "expected a memref of rank %d at least, the buffer's, found %s", (int)small,
-                          krnl_type_text(memory));
+    return mlirxEmitError(op, "expected a memref of rank %d at least, the buffer's, found %s",
+                          (int)small, krnl_type_text(memory));
   if (!mlirTypeEqual(mlirShapedTypeGetElementType(buffer), mlirShapedTypeGetElementType(memory)))
-    return mlirxEmitError(op, "expected equal element types, found %s and %s", krnl_type_text(buffer),
-                          krnl_type_text(memory));
+    return mlirxEmitError(op, "expected equal element types, found %s and %s",
+                          krnl_type_text(buffer), krnl_type_text(memory));
   if (mlirOperationGetNumOperands(op) != 2 + large + has_pad)
     return mlirxEmitError(op, "expected %d indices, the memref's rank, found %d", (int)large,
                           (int)(mlirOperationGetNumOperands(op) - 2 - has_pad));
@@ -116,7 +126,8 @@ static MlirLogicalResult verify_copy_to(MlirOperation op) {
   MlirType pad = mlirValueGetType(mlirOperationGetOperand(op, n - 1));
   MlirType element = mlirShapedTypeGetElementType(mlirValueGetType(mlirOperationGetOperand(op, 0)));
   if (!mlirTypeEqual(pad, element))
-    return mlirxEmitError(op, "pad value: expected %s, found %s", krnl_type_text(element), krnl_type_text(pad));
+    return mlirxEmitError(op, "pad value: expected %s, found %s", krnl_type_text(element),
+                          krnl_type_text(pad));
   MlirAttribute transpose = attr(op, "transpose");
   if (!mlirAttributeIsNull(transpose) && !mlirAttributeIsABool(transpose))
     return mlirxEmitError(op, "attribute 'transpose': expected true or false");
@@ -125,7 +136,9 @@ static MlirLogicalResult verify_copy_to(MlirOperation op) {
   return krnl_check_int_array(op, "padToNext", rank_of(op, 0), false, 1);
 }
 
-static MlirLogicalResult verify_copy_from(MlirOperation op) { return verify_copy(op, false); }
+static MlirLogicalResult verify_copy_from(MlirOperation op) {
+  return verify_copy(op, false);
+}
 
 static void copies_to(MlirOperation op, MlirxEffects e) {
   mlirxEffectsWrite(e, mlirOperationGetOperand(op, 0));
@@ -152,7 +165,8 @@ const MlirxOp krnl_copy_from_tile_buffer = {.name = "krnl.copy_from_tile_buffer"
                                             .print = print_copy_from};
 
 //===----------------------------------------------------------------------===//
-// krnl.matmul %A[%i, %k], %B[%k, %j], %C[%i, %j], (%li, %lj, %lk), (%is, %js, %ks), (%iub, %jub, %kub) {..}
+// krnl.matmul %A[%i, %k], %B[%k, %j], %C[%i, %j], (%li, %lj, %lk), (%is, %js, %ks), (%iub, %jub,
+// %kub) {..}
 //     : memref, memref, memref, (!krnl.loop, !krnl.loop, !krnl.loop)
 // Operands: A, its indices, B, its indices, C, its indices, the loops, three starts, three ends.
 //===----------------------------------------------------------------------===//
@@ -224,8 +238,9 @@ static void print_matmul(MlirOperation op, MlirxAsmPrinter p) {
   mlirxPrint(p, ")");
 }
 
-static const char *const matmul_attrs[] = {"computeTileSize", "aTileSize", "bTileSize",   "cTileSize",
-                                           "simdize",         "unroll",    "overcompute", NULL};
+static const char *const matmul_attrs[] = {"computeTileSize", "aTileSize", "bTileSize",
+                                           "cTileSize",       "simdize",   "unroll",
+                                           "overcompute",     NULL};
 
 static MlirLogicalResult verify_matmul(MlirOperation op) {
   TRY(krnl_check_counts(op, -1, 0));
@@ -245,7 +260,8 @@ static MlirLogicalResult verify_matmul(MlirOperation op) {
     at += 1 + mlirShapedTypeGetRank(t);
   }
   if (all - at < 6)
-    return mlirxEmitError(op, "expected three starts and three ends after the loops, found %d operands",
+    return mlirxEmitError(op,
+                          "expected three starts and three ends after the loops, found %d operands",
                           (int)(all - at));
   TRY(krnl_check_loops(op, at, all - 6 - at));
   if (all - 6 - at > 3)
@@ -279,5 +295,5 @@ const MlirxOp krnl_matmul = {.name = "krnl.matmul",
                              .parse = parse_matmul,
                              .print = print_matmul};
 
-const MlirxOp *const krnl_tile_ops[] = {&krnl_copy_to_tile_buffer, &krnl_copy_from_tile_buffer, &krnl_matmul,
-                                        NULL};
+const MlirxOp *const krnl_tile_ops[] = {&krnl_copy_to_tile_buffer, &krnl_copy_from_tile_buffer,
+                                        &krnl_matmul, NULL};

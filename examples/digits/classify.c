@@ -11,7 +11,8 @@ static int read_image(const char *path, float image[64]) {
   unsigned char head[10];
   FILE *file = fopen(path, "rb");
   int ok = file && fread(head, 1, 10, file) == 10 &&
-           fseek(file, 10 + head[8] + 256 * head[9], SEEK_SET) == 0 && fread(image, 4, 64, file) == 64;
+           fseek(file, 10 + head[8] + 256 * head[9], SEEK_SET) == 0 &&
+           fread(image, 4, 64, file) == 64;
   if (file)
     fclose(file);
   return ok;
@@ -32,11 +33,8 @@ int main(int argc, char **argv) {
   }
 
   int64_t shape[4] = {1, 1, 8, 8};
-  DLTensor tensor = {.data = image,
-                     .device = {kDLCPU, 0},
-                     .ndim = 4,
-                     .dtype = {kDLFloat, 32, 1},
-                     .shape = shape};
+  DLTensor tensor = {
+      .data = image, .device = {kDLCPU, 0}, .ndim = 4, .dtype = {kDLFloat, 32, 1}, .shape = shape};
   onyx_value in = {.kind = ONYX_VALUE_TENSOR, .tensor = &tensor}, out;
   if (onyx_model_run(model, &in, &out, &error)) {
     fprintf(stderr, "classify: %s\n", error.message);
@@ -44,7 +42,8 @@ int main(int argc, char **argv) {
     return 1;
   }
 
-  const float *probability = (const float *)((const char *)out.tensor->data + out.tensor->byte_offset);
+  const float *probability =
+      (const float *)((const char *)out.tensor->data + out.tensor->byte_offset);
   int best = 0;
   for (int digit = 1; digit < 10; digit++)
     if (probability[digit] > probability[best])

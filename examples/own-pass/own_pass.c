@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 // Relu(Relu(x)) is Relu(x): where the inner one gives x, x is not negative.
-static MlirLogicalResult merge_relus(MlirRewritePattern pattern, MlirOperation outer, MlirPatternRewriter rewriter,
-                                     void *user) {
+static MlirLogicalResult merge_relus(MlirRewritePattern pattern, MlirOperation outer,
+                                     MlirPatternRewriter rewriter, void *user) {
   (void)pattern, (void)user;
   const MlirxOp *relu = onyx_op_lookup("onnx.Relu");
   MlirValue x = mlirOperationGetOperand(outer, 0);
@@ -31,7 +31,9 @@ static MlirLogicalResult initialize(MlirxPass pass, MlirContext ctx, void **stat
   return mlirLogicalResultSuccess();
 }
 
-static void destroy(void *state) { mlirFrozenRewritePatternSetDestroy((MlirFrozenRewritePatternSet){state}); }
+static void destroy(void *state) {
+  mlirFrozenRewritePatternSetDestroy((MlirFrozenRewritePatternSet){state});
+}
 
 static MlirLogicalResult run(MlirxPass pass, MlirOperation op, void *state) {
   (void)pass;
@@ -52,7 +54,9 @@ static const MlirxPassDescriptor merge_relu_pass = {
     .run = run,
 };
 
-static void add_passes(void) { mlirxRegisterPass(&merge_relu_pass); }
+static void add_passes(void) {
+  mlirxRegisterPass(&merge_relu_pass);
+}
 
 MlirxPluginInfo mlirGetPassPluginInfo(void) {
   return (MlirxPluginInfo){MLIRX_PLUGIN_API_VERSION, "own-pass", "1", {.passes = add_passes}};

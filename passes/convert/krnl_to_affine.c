@@ -1,7 +1,9 @@
-//===- krnl_to_affine.c - convert-krnl-to-affine --------------------------------------------------===//
+//===- krnl_to_affine.c - convert-krnl-to-affine
+//--------------------------------------------------===//
 //
-// Loops, their schedule and memory accesses become affine, scf and memref ops. On a module the constants
-// of all functions become memref.globals; on one function those stay for a run on the module.
+// Loops, their schedule and memory accesses become affine, scf and memref ops. On a module the
+// constants of all functions become memref.globals; on one function those stay for a run on the
+// module.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/convert/krnl_to_affine.h"
@@ -18,7 +20,8 @@ static bool erase_schedule(struct lowering *l) {
       if (mlirOpOperandIsNull(use))
         continue;
       mlirxEmitErrorWithNote(op, mlirOperationGetLocation(mlirOpOperandGetOwner(use)), "used here",
-                             "result %d: the loop is still in use after all nests are lowered", (int)r);
+                             "result %d: the loop is still in use after all nests are lowered",
+                             (int)r);
       return false;
     }
     mlirOperationDestroy(op);
@@ -52,7 +55,8 @@ static MlirWalkResult gather_marked(MlirOperation op, void *user) {
   return MlirWalkResultAdvance;
 }
 
-// Parallel and vector loops, now that their accesses are what they are: all are looked at before any is changed.
+// Parallel and vector loops, now that their accesses are what they are: all are looked at before
+// any is changed.
 static bool finish_marks(struct lowering *l) {
   struct marked m = {0};
   bool good = true;
@@ -76,7 +80,9 @@ static bool finish_marks(struct lowering *l) {
   return good;
 }
 
-static bool finish(struct lowering *l) { return finish_marks(l) && erase_schedule(l); }
+static bool finish(struct lowering *l) {
+  return finish_marks(l) && erase_schedule(l);
+}
 
 // A schedule kept apart from the code, in the form of krnl-schedule, is no code.
 static bool is_schedule_function(MlirOperation op) {
@@ -112,7 +118,8 @@ static bool convert_module(MlirOperation module) {
        op = mlirOperationGetNextInBlock(op)) {
     if (mlirxIsA(op, &krnl_entry_point))
       give_c_interface(module, op);
-    if (mlirxIsA(op, &krnl_entry_point) || !mlirOperationGetNumRegions(op) || is_schedule_function(op))
+    if (mlirxIsA(op, &krnl_entry_point) || !mlirOperationGetNumRegions(op) ||
+        is_schedule_function(op))
       continue;
     if (n == room) {
       room = room ? 2 * room : 16;
@@ -147,7 +154,8 @@ static MlirLogicalResult run(MlirxPass pass, MlirOperation op, void *state) {
   return good ? mlirLogicalResultSuccess() : mlirLogicalResultFailure();
 }
 
-static const char *const dependents[] = {"affine", "arith", "math", "memref", "scf", "vector", NULL};
+static const char *const dependents[] = {"affine", "arith",  "math", "memref",
+                                         "scf",    "vector", NULL};
 
 const MlirxPassDescriptor convert_krnl_to_affine = {
     .argument = "convert-krnl-to-affine",

@@ -21,8 +21,8 @@ struct affine_list {
 void affine_list_free(struct affine_list *list);
 // The value as an expression; looks through arith and affine.apply. False if it is not affine.
 bool affine_list_value(struct affine_list *list, MlirValue value, MlirAffineExpr *out);
-// Appends the value, or every result of map(operands). False if that is not affine; the list is then
-// of no use.
+// Appends the value, or every result of map(operands). False if that is not affine; the list is
+// then of no use.
 bool affine_list_add_value(struct affine_list *list, MlirValue value);
 bool affine_list_add_map(struct affine_list *list, MlirAffineMap map, const MlirValue *operands);
 MlirAffineMap affine_list_map(const struct affine_list *list);
@@ -50,11 +50,11 @@ struct loop {
   MlirValue value;
   MlirOperation made_by; // define_loops, block or skew
   enum loop_kind kind;
-  struct loop *from;    // what was blocked or skewed
-  struct loop *partner; // a tile's block loop; the skewed second loop's first
+  struct loop *from;                      // what was blocked or skewed
+  struct loop *partner;                   // a tile's block loop; the skewed second loop's first
   struct loop *outer_child, *inner_child; // what block or skew made of it
-  int64_t factor;       // tile size or skew factor
-  struct loop *next;    // of all loops, in order of definition
+  int64_t factor;                         // tile size or skew factor
+  struct loop *next;                      // of all loops, in order of definition
 
   MlirOperation consumed_by; // the block or skew op that took it; null: may be iterated
   MlirOperation permute, unroll, vectorize, parallel;
@@ -84,18 +84,18 @@ struct lowering {
   struct block *arena; // freed at the end
   bool failed;
 
-  // Loops that are to become parallel or vectors once their accesses are lowered carry the attribute
-  // krnl.mark, an index into this.
+  // Loops that are to become parallel or vectors once their accesses are lowered carry the
+  // attribute krnl.mark, an index into this.
   struct loop **marks;
   size_t num_marks, marks_room;
 
-  // Set in a lowering without schedule (krnl_to_affine_legal.c): the one that has it. Each iterate then
-  // runs its original loops in the order of `with`.
+  // Set in a lowering without schedule (krnl_to_affine_legal.c): the one that has it. Each iterate
+  // then runs its original loops in the order of `with`.
   struct lowering *scheduled;
   MlirOperation outermost; // the first loop that such a lowering opens
   const int64_t *strides;  // of the outermost iterate's loops there
 };
-void *lowering_alloc(struct lowering *l, size_t size); // zeroed
+void *lowering_alloc(struct lowering *l, size_t size);           // zeroed
 struct loop *lowering_find(struct lowering *l, MlirValue value); // NULL: no loop that is known
 
 // Reads define_loops and schedule ops below root. Diagnostics at illegal ones.
@@ -122,21 +122,23 @@ struct nest_bounds { // of one loop: the greatest of the lower, the least of the
   int num_lower, num_upper;
 };
 void nest_plain_bounds(struct lowering *l, struct loop *loop, struct nest_bounds *out);
-// Opens `loop` for `iterate` at `ir`: sets its variable and `body`. With inits, their arguments follow
-// the variable and the caller ends the body (nest_yield). Null after a diagnostic.
+// Opens `loop` for `iterate` at `ir`: sets its variable and `body`. With inits, their arguments
+// follow the variable and the caller ends the body (nest_yield). Null after a diagnostic.
 MlirOperation nest_open(struct lowering *l, struct ir *ir, struct loop *loop, MlirOperation iterate,
-                        const struct nest_bounds *bounds, intptr_t num_inits, const MlirValue *inits,
-                        struct ir *body);
-// A loop with any bounds: affine.for where they are affine at `at`, else scf.for; and one from a single
-// lower to a single upper bound, into which *ir moves; returns its variable.
+                        const struct nest_bounds *bounds, intptr_t num_inits,
+                        const MlirValue *inits, struct ir *body);
+// A loop with any bounds: affine.for where they are affine at `at`, else scf.for; and one from a
+// single lower to a single upper bound, into which *ir moves; returns its variable.
 MlirOperation nest_loop(struct ir *ir, MlirOperation at, const struct bound *lower, int num_lower,
                         const struct bound *upper, int num_upper, int64_t step, intptr_t num_inits,
                         const MlirValue *inits, struct ir *body);
-MlirValue nest_simple(struct ir *ir, MlirOperation at, const struct bound *lower, const struct bound *upper);
+MlirValue nest_simple(struct ir *ir, MlirOperation at, const struct bound *lower,
+                      const struct bound *upper);
 void nest_yield(struct ir *body, MlirOperation loop_op, intptr_t n, const MlirValue *values);
-// Replaces loop_op by copies of its body (factor 0: all; else a loop of `factor` bodies and a remainder).
-// False after a diagnostic at the schedule op.
-bool nest_unroll(struct lowering *l, MlirOperation loop_op, int64_t factor, MlirOperation schedule_op);
+// Replaces loop_op by copies of its body (factor 0: all; else a loop of `factor` bodies and a
+// remainder). False after a diagnostic at the schedule op.
+bool nest_unroll(struct lowering *l, MlirOperation loop_op, int64_t factor,
+                 MlirOperation schedule_op);
 
 struct affine_loop { // an affine.for, read apart
   MlirAffineMap lower, upper;

@@ -40,7 +40,9 @@ static MlirAffineExpr symbol(struct affine_list *list, MlirValue value) {
 // Substitution
 //===----------------------------------------------------------------------===//
 
-static MlirAffineExpr none(void) { return (MlirAffineExpr){NULL}; }
+static MlirAffineExpr none(void) {
+  return (MlirAffineExpr){NULL};
+}
 
 static bool is_positive_constant(MlirAffineExpr e) {
   return mlirAffineExprIsAConstant(e) && mlirAffineConstantExprGetValue(e) > 0;
@@ -64,7 +66,8 @@ static MlirAffineExpr combine(MlirAffineExpr like, MlirAffineExpr lhs, MlirAffin
 }
 
 // expr with dims and symbols replaced by `inputs` (dims first).
-static MlirAffineExpr substitute(MlirAffineExpr expr, intptr_t num_dims, const MlirAffineExpr *inputs) {
+static MlirAffineExpr substitute(MlirAffineExpr expr, intptr_t num_dims,
+                                 const MlirAffineExpr *inputs) {
   if (mlirAffineExprIsADim(expr))
     return inputs[mlirAffineDimExprGetPosition(expr)];
   if (mlirAffineExprIsASymbol(expr))
@@ -100,7 +103,8 @@ static bool substitute_map(struct affine_list *list, MlirAffineMap map, const Ml
 
 static bool value_of(struct affine_list *list, MlirValue value, int depth, MlirAffineExpr *out);
 
-static bool sum(struct affine_list *list, MlirOperation def, int depth, int64_t sign, MlirAffineExpr *out) {
+static bool sum(struct affine_list *list, MlirOperation def, int depth, int64_t sign,
+                MlirAffineExpr *out) {
   MlirAffineExpr a, b;
   if (!value_of(list, mlirOperationGetOperand(def, 0), depth, &a) ||
       !value_of(list, mlirOperationGetOperand(def, 1), depth, &b))
@@ -193,7 +197,8 @@ bool affine_list_add_map(struct affine_list *list, MlirAffineMap map, const Mlir
 }
 
 MlirAffineMap affine_list_map(const struct affine_list *list) {
-  return mlirAffineMapGet(list->ctx, list->num_dims, list->num_symbols, list->num_exprs, list->exprs);
+  return mlirAffineMapGet(list->ctx, list->num_dims, list->num_symbols, list->num_exprs,
+                          list->exprs);
 }
 
 MlirValue *affine_list_operands(const struct affine_list *list) {
@@ -209,7 +214,8 @@ MlirValue *affine_list_operands(const struct affine_list *list) {
 // Expansion to arith
 //===----------------------------------------------------------------------===//
 
-static MlirValue expand(struct ir *ir, MlirAffineExpr e, intptr_t num_dims, const MlirValue *operands) {
+static MlirValue expand(struct ir *ir, MlirAffineExpr e, intptr_t num_dims,
+                        const MlirValue *operands) {
   if (mlirAffineExprIsADim(e))
     return operands[mlirAffineDimExprGetPosition(e)];
   if (mlirAffineExprIsASymbol(e))

@@ -1,10 +1,10 @@
 //===- krnl_to_affine_legal.c - Does a schedule keep the program's meaning? -------------------===//
 //
-// Reordered loops: the iterate is lowered once more as if it had no schedule (its original loops in the
-// order of `with`), the dependences of that nest are computed, and none may point backwards in the order
-// that the schedule asks for. Accesses that the analysis cannot read conflict with all of their buffer;
-// krnl.independent on krnl.define_loops vouches that they do not.
-// Parallel loops: the nest as it came out, where no dependence may be carried by the loop.
+// Reordered loops: the iterate is lowered once more as if it had no schedule (its original loops in
+// the order of `with`), the dependences of that nest are computed, and none may point backwards in
+// the order that the schedule asks for. Accesses that the analysis cannot read conflict with all of
+// their buffer; krnl.independent on krnl.define_loops vouches that they do not. Parallel loops: the
+// nest as it came out, where no dependence may be carried by the loop.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/convert/krnl_to_affine.h"
@@ -31,9 +31,14 @@ struct accesses {
 };
 
 static MlirValue root_of(MlirValue memref) {
-  static const char *const views[] = {"memref.cast",         "memref.view",        "memref.subview",
-                                      "memref.reshape",      "memref.reinterpret_cast", "memref.expand_shape",
-                                      "memref.collapse_shape", "memref.assume_alignment"};
+  static const char *const views[] = {"memref.cast",
+                                      "memref.view",
+                                      "memref.subview",
+                                      "memref.reshape",
+                                      "memref.reinterpret_cast",
+                                      "memref.expand_shape",
+                                      "memref.collapse_shape",
+                                      "memref.assume_alignment"};
   while (mlirValueIsAOpResult(memref)) {
     MlirOperation op = mlirOpResultGetOwner(memref);
     bool view = mlirxIsA(op, &krnl_vector_type_cast);
@@ -60,7 +65,8 @@ static bool is_private(const struct accesses *a, MlirValue root) {
   return (ir_is(def, "memref.alloc") || ir_is(def, "memref.alloca")) && is_below(def, a->within);
 }
 
-static void add_access(struct accesses *a, MlirOperation op, MlirValue memref, bool affine, bool write) {
+static void add_access(struct accesses *a, MlirOperation op, MlirValue memref, bool affine,
+                       bool write) {
   struct access access = {.op = op, .memref = memref, .affine = affine, .write = write};
   if (memref.ptr) {
     access.root = root_of(memref);
@@ -79,14 +85,15 @@ static MlirWalkResult gather(MlirOperation op, void *user) {
     const char *name;
     int memref;
     bool affine, write;
-  } known[] = {{"affine.load", 0, true, false},    {"affine.store", 1, true, true},
-               {"memref.load", 0, false, false},   {"memref.store", 1, false, true},
-               {"vector.load", 0, false, false},   {"vector.store", 1, false, true},
+  } known[] = {{"affine.load", 0, true, false},         {"affine.store", 1, true, true},
+               {"memref.load", 0, false, false},        {"memref.store", 1, false, true},
+               {"vector.load", 0, false, false},        {"vector.store", 1, false, true},
                {"affine.vector_load", 0, false, false}, {"affine.vector_store", 1, false, true}};
   struct accesses *a = user;
   for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); ++i)
     if (ir_is(op, known[i].name)) {
-      add_access(a, op, mlirOperationGetOperand(op, known[i].memref), known[i].affine, known[i].write);
+      add_access(a, op, mlirOperationGetOperand(op, known[i].memref), known[i].affine,
+                 known[i].write);
       return MlirWalkResultAdvance;
     }
   if (mlirOperationGetNumRegions(op) || mlirxIsPure(op) || ir_is(op, "memref.alloc") ||
@@ -123,25 +130,30 @@ struct text {
 
 static void append(MlirStringRef part, void *user) {
   struct text *t = user;
-  size_t n = part.length < sizeof(t->data) - 1 - t->used ? part.length : sizeof(t->data) - 1 - t->used;
+  size_t n =
+      part.length < sizeof(t->data) - 1 - t->used ? part.length : sizeof(t->data) - 1 - t->used;
   memcpy(t->data + t->used, part.data, n);
   t->used += n;
   t->data[t->used] = 0;
 }
 
 static const char *kind_of(const struct access *a) {
-  return !a->memref.ptr ? "the unknown effects of the operation" : a->write ? "the store" : "the load";
+  return !a->memref.ptr ? "the unknown effects of the operation"
+         : a->write     ? "the store"
+                        : "the load";
 }
 
 // "... the store at X on the load here".
-static void report(MlirOperation op, const struct access *from, const struct access *to, const char *what) {
+static void report(MlirOperation op, const struct access *from, const struct access *to,
+                   const char *what) {
   struct text where = {.data = ""};
   mlirLocationPrint(mlirOperationGetLocation(from->op), append, &where);
-  mlirxEmitErrorWithNote(op, mlirOperationGetLocation(to->op), "the other access",
-                         "%s: %s at %s and %s at the note conflict%s", what, kind_of(from), where.data,
-                         kind_of(to),
-                         is_readable(from, to) ? "" : " as far as the analysis can tell (krnl.independent on "
-                                                      "krnl.define_loops vouches that they do not)");
+  mlirxEmitErrorWithNote(
+      op, mlirOperationGetLocation(to->op), "the other access",
+      "%s: %s at %s and %s at the note conflict%s", what, kind_of(from), where.data, kind_of(to),
+      is_readable(from, to) ? ""
+                            : " as far as the analysis can tell (krnl.independent on "
+                              "krnl.define_loops vouches that they do not)");
 }
 
 //===----------------------------------------------------------------------===//
@@ -170,8 +182,8 @@ static int64_t scale(int64_t a, int64_t factor) {
   return product;
 }
 
-static struct range range_of(const struct loop *loop, struct loop *const *with, const struct range *distance,
-                             intptr_t n) {
+static struct range range_of(const struct loop *loop, struct loop *const *with,
+                             const struct range *distance, intptr_t n) {
   if (loop->kind == LOOP_ORIGINAL) {
     for (intptr_t i = 0; i < n; ++i)
       if (with[i] == loop)
@@ -230,7 +242,8 @@ struct reorder {
   bool independent; // somebody vouches
 };
 
-// Does the loop at `level` part two iterations of these distances, when the loops outside it do not surely?
+// Does the loop at `level` part two iterations of these distances, when the loops outside it do not
+// surely?
 static bool is_carried(const struct reorder *r, const struct range *distance, intptr_t level) {
   for (intptr_t i = 0; i <= level; ++i) {
     if (runs_once(r->loops[i]))
@@ -258,13 +271,15 @@ static enum verdict judge(const struct reorder *r, const struct access *a, const
   if (!r->all_affine || !is_readable(a, b) || mlirxAffineCommonLoops(a->op, b->op) > MAX_DEPTH)
     return UNKNOWN;
   for (intptr_t d = 0; d < r->num_with; ++d) {
-    MlirxDependence result = mlirxAffineDependence(a->op, b->op, r->outer + (unsigned)d + 1, low, high);
+    MlirxDependence result =
+        mlirxAffineDependence(a->op, b->op, r->outer + (unsigned)d + 1, low, high);
     if (result == MLIRX_NO_DEPENDENCE)
       continue;
     if (result == MLIRX_UNKNOWN_DEPENDENCE)
       return UNKNOWN;
     for (intptr_t i = 0; i < r->num_with; ++i)
-      distance[i] = i < d ? (struct range){0, 0} : (struct range){low[r->outer + i], high[r->outer + i]};
+      distance[i] =
+          i < d ? (struct range){0, 0} : (struct range){low[r->outer + i], high[r->outer + i]};
     if (distance[d].low < 1)
       distance[d].low = 1;
     if (level < 0 ? turns_round(r->loops, r->num_loops, r->with, distance, r->num_with)
@@ -320,7 +335,8 @@ bool loop_is_independent(const struct loop *loop) {
 }
 
 // In what order do the loops stand by original and tile? Ascending: nothing is reordered.
-static bool in_order(struct loop *const *loops, intptr_t n, struct loop *const *with, intptr_t num_with) {
+static bool in_order(struct loop *const *loops, intptr_t n, struct loop *const *with,
+                     intptr_t num_with) {
   intptr_t last = -1;
   for (intptr_t i = 0; i < n; ++i) {
     for (const struct loop *t = loops[i]; t; t = t->from)
@@ -361,10 +377,11 @@ static MlirWalkResult find_split(MlirOperation op, void *user) {
   return s->found ? MlirWalkResultInterrupt : MlirWalkResultAdvance;
 }
 
-// Do iterates inside run tiles of these loops, or does this one run tiles of a loop outside? Then the
-// program itself says where its statements stand among the tiles, and there is no other order to keep.
-static bool is_split(struct lowering *l, MlirOperation iterate, struct loop *const *loops, intptr_t n,
-                     struct loop *const *with, intptr_t num_with) {
+// Do iterates inside run tiles of these loops, or does this one run tiles of a loop outside? Then
+// the program itself says where its statements stand among the tiles, and there is no other order
+// to keep.
+static bool is_split(struct lowering *l, MlirOperation iterate, struct loop *const *loops,
+                     intptr_t n, struct loop *const *with, intptr_t num_with) {
   struct search s = {l, with, num_with, false};
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(iterate, 0));
   for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op) && !s.found;
@@ -386,7 +403,8 @@ static MlirWalkResult first_accesses(MlirOperation op, void *user) {
   return MlirWalkResultAdvance;
 }
 
-// Where nobody runs the tile loop the body takes care of the tile: the loop steps from tile to tile.
+// Where nobody runs the tile loop the body takes care of the tile: the loop steps from tile to
+// tile.
 static int64_t *strides_of(struct lowering *l, const struct reorder *r) {
   int64_t *strides = lowering_alloc(l, sizeof(*strides) * (size_t)(r->num_with + 1));
   for (intptr_t i = 0; i < r->num_with; ++i)
@@ -417,7 +435,8 @@ static MlirOperation plain_nest(struct lowering *l, MlirOperation iterate, const
 
 // The most that iterations of a loop are apart.
 static int64_t reach_of(const struct loop *root) {
-  if (!mlirAffineMapIsSingleConstant(root->lower.map) || !mlirAffineMapIsSingleConstant(root->upper.map))
+  if (!mlirAffineMapIsSingleConstant(root->lower.map) ||
+      !mlirAffineMapIsSingleConstant(root->upper.map))
     return INT64_MAX;
   int64_t trip = mlirAffineMapGetSingleConstantResult(root->upper.map) -
                  mlirAffineMapGetSingleConstantResult(root->lower.map);
@@ -435,7 +454,8 @@ static bool reorders_iterations(const struct reorder *r) {
       int64_t reach = reach_of(r->with[i]);
       distance[i] = i < d ? (struct range){0, 0} : (struct range){i == d ? 1 : -reach, reach};
     }
-    if (distance[d].high >= 1 && turns_round(r->loops, r->num_loops, r->with, distance, r->num_with))
+    if (distance[d].high >= 1 &&
+        turns_round(r->loops, r->num_loops, r->with, distance, r->num_with))
       return true;
   }
   return false;
@@ -447,10 +467,12 @@ bool legal_order(struct lowering *l, MlirOperation iterate, struct loop *const *
     return true;
   bool order = !in_order(loops, n, with, num_with), marks = false;
   for (intptr_t i = 0; i < n; ++i)
-    marks = marks || !mlirOperationIsNull(loops[i]->parallel) || !mlirOperationIsNull(loops[i]->vectorize);
+    marks = marks || !mlirOperationIsNull(loops[i]->parallel) ||
+            !mlirOperationIsNull(loops[i]->vectorize);
   if ((!order && !marks) || is_split(l, iterate, loops, n, with, num_with))
     return true;
-  struct reorder r = {.blame = iterate, .loops = loops, .with = with, .num_loops = n, .num_with = num_with};
+  struct reorder r = {
+      .blame = iterate, .loops = loops, .with = with, .num_loops = n, .num_with = num_with};
   for (intptr_t i = n - 1; i >= 0; --i) {
     if (!mlirOperationIsNull(loops[i]->permute))
       r.blame = loops[i]->permute;
@@ -489,8 +511,8 @@ bool legal_order(struct lowering *l, MlirOperation iterate, struct loop *const *
 // Parallel loops
 //===----------------------------------------------------------------------===//
 
-static bool check_carried(MlirOperation blame, const struct access *a, const struct access *b, unsigned depth,
-                          bool readable, bool independent) {
+static bool check_carried(MlirOperation blame, const struct access *a, const struct access *b,
+                          unsigned depth, bool readable, bool independent) {
   enum { MAX_DEPTH = 64 };
   if (!may_conflict(a, b))
     return true;
@@ -501,7 +523,8 @@ static bool check_carried(MlirOperation blame, const struct access *a, const str
   if (result == MLIRX_NO_DEPENDENCE || (result == MLIRX_UNKNOWN_DEPENDENCE && independent))
     return true;
   report(blame, a, b,
-         result == MLIRX_DEPENDENCE ? "the loop carries a dependence" : "the loop may carry a dependence");
+         result == MLIRX_DEPENDENCE ? "the loop carries a dependence"
+                                    : "the loop may carry a dependence");
   return false;
 }
 

@@ -1,8 +1,8 @@
 //===- krnl_to_affine_loops.c - From iterates and their schedule to nests --------------------===//
 //
-// lowering_collect reads the schedule: each loop knows what was made of it. lowering_block then walks the
-// function from outside in; an iterate opens its loops in schedule order, its body moves into the
-// innermost as it stands, and iterates inside find the loops that run around them.
+// lowering_collect reads the schedule: each loop knows what was made of it. lowering_block then
+// walks the function from outside in; an iterate opens its loops in schedule order, its body moves
+// into the innermost as it stands, and iterates inside find the loops that run around them.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/convert/krnl_to_affine.h"
@@ -84,29 +84,34 @@ void lowering_push_op(struct lowering *l, MlirOperation op) {
 // Collecting the schedule
 //===----------------------------------------------------------------------===//
 
-static MlirLocation loc_of(MlirOperation op) { return mlirOperationGetLocation(op); }
+static MlirLocation loc_of(MlirOperation op) {
+  return mlirOperationGetLocation(op);
+}
 
 // Operand i as a loop that is still to be had; NULL after a diagnostic.
 static struct loop *free_loop(struct lowering *l, MlirOperation op, intptr_t i) {
   struct loop *loop = lowering_find(l, mlirOperationGetOperand(op, i));
   if (!loop) {
-    mlirxEmitError(op, "operand %d: expected a loop that krnl.define_loops, krnl.block or krnl.skew above made",
-                   (int)i);
+    mlirxEmitError(
+        op,
+        "operand %d: expected a loop that krnl.define_loops, krnl.block or krnl.skew above made",
+        (int)i);
     l->failed = true;
     return NULL;
   }
   if (!mlirOperationIsNull(loop->consumed_by)) {
-    mlirxEmitErrorWithNote(op, loc_of(loop->consumed_by), "taken here",
-                           "operand %d: the loop is taken by %s already; schedule what that made of it",
-                           (int)i, mlirxOperationGetDescriptor(loop->consumed_by)->name);
+    mlirxEmitErrorWithNote(
+        op, loc_of(loop->consumed_by), "taken here",
+        "operand %d: the loop is taken by %s already; schedule what that made of it", (int)i,
+        mlirxOperationGetDescriptor(loop->consumed_by)->name);
     l->failed = true;
     return NULL;
   }
   return loop;
 }
 
-static struct loop *derive(struct lowering *l, MlirOperation op, intptr_t result, enum loop_kind kind,
-                           struct loop *from, int64_t factor) {
+static struct loop *derive(struct lowering *l, MlirOperation op, intptr_t result,
+                           enum loop_kind kind, struct loop *from, int64_t factor) {
   struct loop *loop = add_loop(l, mlirOperationGetResult(op, result), op, kind);
   loop->from = from;
   loop->factor = factor;
@@ -115,7 +120,8 @@ static struct loop *derive(struct lowering *l, MlirOperation op, intptr_t result
   return loop;
 }
 
-// A loop that is unrolled or vectorised is at its end; one that is parallel hands that to its blocks.
+// A loop that is unrolled or vectorised is at its end; one that is parallel hands that to its
+// blocks.
 static bool may_be_taken(struct lowering *l, MlirOperation op, const struct loop *loop) {
   MlirOperation end = mlirOperationIsNull(loop->unroll) ? loop->vectorize : loop->unroll;
   if (mlirOperationIsNull(end))
@@ -196,9 +202,9 @@ static void collect_permute(struct lowering *l, MlirOperation op) {
   for (intptr_t i = 0; i < n; ++i)
     for (intptr_t j = 0; j < n; ++j)
       if (loops[i]->position > loops[j]->position && must_precede(loops[i], loops[j])) {
-        mlirxEmitErrorWithNote(op, loc_of(loops[j]->made_by), "blocked here",
-                               "map puts operand %d, a tile loop, outside operand %d, its block loop", (int)j,
-                               (int)i);
+        mlirxEmitErrorWithNote(
+            op, loc_of(loops[j]->made_by), "blocked here",
+            "map puts operand %d, a tile loop, outside operand %d, its block loop", (int)j, (int)i);
         l->failed = true;
         return;
       }
@@ -220,7 +226,8 @@ static void collect_marks(struct lowering *l, MlirOperation op) {
     int marks = !mlirOperationIsNull(loop->unroll) + !mlirOperationIsNull(loop->vectorize) +
                 !mlirOperationIsNull(loop->parallel);
     if (marks > 1) {
-      mlirxEmitError(op, "operand %d: a loop may be one of unrolled, vectorised and parallel", (int)i);
+      mlirxEmitError(op, "operand %d: a loop may be one of unrolled, vectorised and parallel",
+                     (int)i);
       l->failed = true;
     }
   }
@@ -310,8 +317,8 @@ static bool read_nest(struct lowering *l, MlirOperation op, struct nest *nest) {
       return false;
     }
     if (!mlirOperationIsNull(loop->bounded_by)) {
-      mlirxEmitErrorWithNote(op, loc_of(loop->bounded_by), "here", "loop %d of 'with' has bounds outside already",
-                             (int)i);
+      mlirxEmitErrorWithNote(op, loc_of(loop->bounded_by), "here",
+                             "loop %d of 'with' has bounds outside already", (int)i);
       return false;
     }
     nest->with[i] = loop;
@@ -348,8 +355,8 @@ static void sort_by_permute(struct loop **loops, intptr_t n) {
       }
 }
 
-// A loop may run if its original has bounds, nothing took it, it does not run yet, and the block loop of
-// which it is a tile runs around it.
+// A loop may run if its original has bounds, nothing took it, it does not run yet, and the block
+// loop of which it is a tile runs around it.
 static bool may_run(const struct nest *nest, intptr_t i) {
   MlirOperation op = nest->iterate;
   struct loop *loop = nest->loops[i];
@@ -360,7 +367,8 @@ static bool may_run(const struct nest *nest, intptr_t i) {
     return false;
   }
   if (mlirOperationIsNull(loop_root(loop)->bounded_by)) {
-    mlirxEmitError(op, "optimised loop %d has no bounds: no 'with' around it lists its original loop", (int)i);
+    mlirxEmitError(
+        op, "optimised loop %d has no bounds: no 'with' around it lists its original loop", (int)i);
     return false;
   }
   bool runs_outside = loop->variable.ptr != NULL;
@@ -378,7 +386,8 @@ static bool may_run(const struct nest *nest, intptr_t i) {
       runs = descends_from(nest->loops[j], t->partner);
     if (!runs) {
       mlirxEmitErrorWithNote(op, loc_of(t->made_by), "blocked here",
-                             "optimised loop %d is a tile whose block loop does not run around it", (int)i);
+                             "optimised loop %d is a tile whose block loop does not run around it",
+                             (int)i);
       return false;
     }
   }
@@ -387,7 +396,8 @@ static bool may_run(const struct nest *nest, intptr_t i) {
 
 static bool runs_before(struct lowering *l, const struct loop *loop) {
   for (size_t i = 0; i < l->num_running; ++i)
-    if (mlirOperationEqual(l->running[i]->permute, loop->permute) && compare_loops(loop, l->running[i]) < 0)
+    if (mlirOperationEqual(l->running[i]->permute, loop->permute) &&
+        compare_loops(loop, l->running[i]) < 0)
       return true;
   return false;
 }
@@ -406,8 +416,9 @@ static bool order_nest(struct lowering *l, struct nest *nest) {
   for (intptr_t i = 0; i < n; ++i) {
     nest->loops[i] = lowering_find(l, krnl_iterate_optimized(&nest->view, i));
     if (!nest->loops[i]) {
-      mlirxEmitError(op, "optimised loop %d: expected a loop of krnl.define_loops, krnl.block or krnl.skew",
-                     (int)i);
+      mlirxEmitError(
+          op, "optimised loop %d: expected a loop of krnl.define_loops, krnl.block or krnl.skew",
+          (int)i);
       return false;
     }
   }
@@ -417,8 +428,9 @@ static bool order_nest(struct lowering *l, struct nest *nest) {
     if (!may_run(nest, i))
       return false;
     if (!mlirOperationIsNull(loop->permute) && runs_before(l, loop)) {
-      mlirxEmitErrorWithNote(loop->permute, loc_of(op), "this iterate runs the inner loop",
-                             "puts a loop outside one that runs around it with statements of its own");
+      mlirxEmitErrorWithNote(
+          loop->permute, loc_of(op), "this iterate runs the inner loop",
+          "puts a loop outside one that runs around it with statements of its own");
       return false;
     }
   }
@@ -445,8 +457,8 @@ static void replace_uses_inside(MlirValue of, MlirValue with, MlirBlock block) {
   }
 }
 
-// The variables of the `with` entries: the innermost tile's that this iterate runs. An original loop that
-// only an iterate inside runs gets a placeholder, which that one resolves.
+// The variables of the `with` entries: the innermost tile's that this iterate runs. An original
+// loop that only an iterate inside runs gets a placeholder, which that one resolves.
 static void bind_variables(struct lowering *l, struct nest *nest, struct ir *inside) {
   for (intptr_t i = 0; i < nest->view.num_loops; ++i) {
     struct loop *loop = nest->with[i];
@@ -458,8 +470,9 @@ static void bind_variables(struct lowering *l, struct nest *nest, struct ir *ins
       if (mlirOpOperandIsNull(mlirValueGetFirstUse(argument)))
         continue;
       MlirType index = mlirIndexTypeGet(l->ctx);
-      v = ir_result(ir_op(inside, krnl_get_induction_var_value.name, 1, &loop->value, 1, &index, 0, NULL, 0,
-                          NULL), 0);
+      v = ir_result(ir_op(inside, krnl_get_induction_var_value.name, 1, &loop->value, 1, &index, 0,
+                          NULL, 0, NULL),
+                    0);
       loop->placeholder = v;
     }
     mlirValueReplaceAllUsesOfWith(argument, v);
@@ -475,7 +488,8 @@ static void resolve_placeholders(struct lowering *l, struct nest *nest, MlirBloc
   (void)l;
 }
 
-// Erases the placeholders that nest made; one that is still used is used where its loop does not run.
+// Erases the placeholders that nest made; one that is still used is used where its loop does not
+// run.
 static bool drop_placeholders(struct lowering *l, struct nest *nest) {
   (void)l;
   for (intptr_t i = 0; i < nest->view.num_loops; ++i) {
@@ -485,8 +499,9 @@ static bool drop_placeholders(struct lowering *l, struct nest *nest) {
     MlirOperation op = mlirOpResultGetOwner(loop->placeholder);
     MlirOpOperand use = mlirValueGetFirstUse(loop->placeholder);
     if (!mlirOpOperandIsNull(use)) {
-      mlirxEmitErrorWithNote(mlirOpOperandGetOwner(use), loc_of(op), "the loop's bounds are given here",
-                             "uses the variable of loop %d of 'with' where that loop does not run", (int)i);
+      mlirxEmitErrorWithNote(
+          mlirOpOperandGetOwner(use), loc_of(op), "the loop's bounds are given here",
+          "uses the variable of loop %d of 'with' where that loop does not run", (int)i);
       return false;
     }
     loop->placeholder.ptr = NULL;
@@ -516,8 +531,8 @@ static bool open_nest(struct lowering *l, struct nest *nest, struct ir *inside, 
       nest_plain_bounds(l, nest->loops[i], bounds);
     else if (!nest_skewed_bounds(l, nest->loops, nest->num, i, nest->iterate, bounds))
       return false;
-    MlirOperation op =
-        nest_open(l, inside, nest->loops[i], nest->iterate, bounds, num_inits, values, &nest->bodies[i]);
+    MlirOperation op = nest_open(l, inside, nest->loops[i], nest->iterate, bounds, num_inits,
+                                 values, &nest->bodies[i]);
     if (mlirOperationIsNull(op))
       return false;
     nest->ops[i] = op;
@@ -531,7 +546,8 @@ static bool open_nest(struct lowering *l, struct nest *nest, struct ir *inside, 
 
 static void move_body(struct nest *nest, struct ir *inside, const MlirValue *values) {
   for (intptr_t i = 0; i < nest->view.num_inits; ++i)
-    mlirValueReplaceAllUsesOfWith(mlirBlockGetArgument(nest->view.body, nest->view.num_loops + i), values[i]);
+    mlirValueReplaceAllUsesOfWith(mlirBlockGetArgument(nest->view.body, nest->view.num_loops + i),
+                                  values[i]);
   MlirOperation yield = mlirBlockGetTerminator(nest->view.body), op;
   while (!mlirOperationEqual(op = mlirBlockGetFirstOperation(nest->view.body), yield)) {
     mlirOperationRemoveFromParent(op);
@@ -603,16 +619,18 @@ static bool share_a_band(struct lowering *l, const struct krnl_iterate_view *out
     for (intptr_t j = 0; j < inner->num_optimized; ++j) {
       struct loop *a = lowering_find(l, krnl_iterate_optimized(outer, i));
       struct loop *b = lowering_find(l, krnl_iterate_optimized(inner, j));
-      if (a && b && (loop_root(a) == loop_root(b) || (!mlirOperationIsNull(a->permute) &&
-                                                      mlirOperationEqual(a->permute, b->permute))))
+      if (a && b &&
+          (loop_root(a) == loop_root(b) ||
+           (!mlirOperationIsNull(a->permute) && mlirOperationEqual(a->permute, b->permute))))
         return true;
     }
   return false;
 }
 
 static bool is_defined_in(MlirValue v, MlirBlock block) {
-  return mlirValueIsABlockArgument(v) ? mlirBlockEqual(mlirBlockArgumentGetOwner(v), block)
-                                      : mlirBlockEqual(mlirOperationGetBlock(mlirOpResultGetOwner(v)), block);
+  return mlirValueIsABlockArgument(v)
+             ? mlirBlockEqual(mlirBlockArgumentGetOwner(v), block)
+             : mlirBlockEqual(mlirOperationGetBlock(mlirOpResultGetOwner(v)), block);
 }
 
 static bool may_merge(struct lowering *l, const struct krnl_iterate_view *outer,
@@ -626,7 +644,8 @@ static bool may_merge(struct lowering *l, const struct krnl_iterate_view *outer,
 }
 
 // The innermost tile of the original loop that `it` runs; null if it runs none.
-static struct loop *innermost_tile(struct lowering *l, const struct krnl_iterate_view *it, MlirValue original) {
+static struct loop *innermost_tile(struct lowering *l, const struct krnl_iterate_view *it,
+                                   MlirValue original) {
   struct loop *root = lowering_find(l, original), *found = NULL;
   for (intptr_t i = 0; i < it->num_optimized; ++i) {
     struct loop *loop = lowering_find(l, krnl_iterate_optimized(it, i));
@@ -637,13 +656,15 @@ static struct loop *innermost_tile(struct lowering *l, const struct krnl_iterate
 }
 
 // Operands of the merged iterate: both lists of loops, then both lists of bounds.
-static MlirOperation make_merged(const struct krnl_iterate_view *outer, const struct krnl_iterate_view *inner,
-                                 MlirRegion region) {
+static MlirOperation make_merged(const struct krnl_iterate_view *outer,
+                                 const struct krnl_iterate_view *inner, MlirRegion region) {
   struct ir ir = ir_before(outer->op);
   const struct krnl_iterate_view *views[] = {outer, inner};
-  intptr_t n = 0, num_maps = 0, total = mlirOperationGetNumOperands(outer->op) + mlirOperationGetNumOperands(inner->op);
+  intptr_t n = 0, num_maps = 0,
+           total = mlirOperationGetNumOperands(outer->op) + mlirOperationGetNumOperands(inner->op);
   MlirValue *operands = malloc(sizeof(*operands) * (size_t)(total + 1));
-  MlirAttribute *maps = malloc(sizeof(*maps) * (size_t)(2 * (outer->num_loops + inner->num_loops) + 1));
+  MlirAttribute *maps =
+      malloc(sizeof(*maps) * (size_t)(2 * (outer->num_loops + inner->num_loops) + 1));
   for (int v = 0; v < 2; ++v)
     for (intptr_t i = 0; i < views[v]->num_optimized; ++i)
       operands[n++] = mlirOperationGetOperand(views[v]->op, i);
@@ -663,8 +684,8 @@ static MlirOperation make_merged(const struct krnl_iterate_view *outer, const st
   return op;
 }
 
-// outer(ops, inner(body)) as one iterate whose body is ops and body. A variable of the outer one stays the
-// start of the tile that the outer one runs.
+// outer(ops, inner(body)) as one iterate whose body is ops and body. A variable of the outer one
+// stays the start of the tile that the outer one runs.
 static MlirOperation merge_two(struct lowering *l, const struct krnl_iterate_view *outer,
                                const struct krnl_iterate_view *inner) {
   MlirContext ctx = l->ctx;
@@ -683,14 +704,17 @@ static MlirOperation merge_two(struct lowering *l, const struct krnl_iterate_vie
     struct loop *tile = innermost_tile(l, outer, bounds[i].loop);
     MlirValue v = mlirBlockGetArgument(block, i);
     if (tile && tile->kind != LOOP_ORIGINAL)
-      v = ir_result(ir_op(&at, krnl_get_induction_var_value.name, 1, &tile->value, 1, &index, 0, NULL, 0, NULL), 0);
+      v = ir_result(ir_op(&at, krnl_get_induction_var_value.name, 1, &tile->value, 1, &index, 0,
+                          NULL, 0, NULL),
+                    0);
     mlirValueReplaceAllUsesOfWith(mlirBlockGetArgument(outer->body, i), v);
   }
   free(bounds);
   for (intptr_t i = 0; i < inner->num_loops; ++i)
     mlirValueReplaceAllUsesOfWith(mlirBlockGetArgument(inner->body, i),
                                   mlirBlockGetArgument(block, outer->num_loops + i));
-  MlirOperation end = mlirBlockGetTerminator(outer->body), op = mlirBlockGetFirstOperation(outer->body), next;
+  MlirOperation end = mlirBlockGetTerminator(outer->body),
+                op = mlirBlockGetFirstOperation(outer->body), next;
   for (; !mlirOperationEqual(op, end); op = next) {
     next = mlirOperationGetNextInBlock(op);
     if (mlirOperationEqual(op, inner->op))
@@ -728,7 +752,8 @@ void lowering_iterate(struct lowering *l, MlirOperation op) {
   if (!l->scheduled)
     op = merge_chain(l, op);
   if (!read_nest(l, op, &nest) || !order_nest(l, &nest) ||
-      !legal_order(l, op, nest.loops, nest.num, nest.with, nest.view.num_loops, nest.view.num_inits > 0)) {
+      !legal_order(l, op, nest.loops, nest.num, nest.with, nest.view.num_loops,
+                   nest.view.num_inits > 0)) {
     l->failed = true;
     return;
   }
@@ -738,7 +763,8 @@ void lowering_iterate(struct lowering *l, MlirOperation op) {
     return;
   }
   // Without loops the body goes where the iterate stands: from its first op to what follows.
-  MlirOperation first = mlirBlockGetFirstOperation(nest.view.body), end = mlirOperationGetNextInBlock(op);
+  MlirOperation first = mlirBlockGetFirstOperation(nest.view.body),
+                end = mlirOperationGetNextInBlock(op);
   bool is_empty = mlirOperationEqual(first, mlirBlockGetTerminator(nest.view.body));
   bind_variables(l, &nest, &inside);
   move_body(&nest, &inside, values);
@@ -752,8 +778,8 @@ void lowering_iterate(struct lowering *l, MlirOperation op) {
     l->failed = true;
 }
 
-// Without a schedule a loop's variable is its original's if the two step alike; the start of a tile that runs is
-// left as a value that nobody knows.
+// Without a schedule a loop's variable is its original's if the two step alike; the start of a tile
+// that runs is left as a value that nobody knows.
 static void plain_get_iv(struct lowering *l, MlirOperation op) {
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
     struct loop *loop = lowering_find(l->scheduled, mlirOperationGetOperand(op, i));
@@ -796,8 +822,8 @@ static void lower_range(struct lowering *l, MlirOperation op, MlirOperation end)
       lower_get_iv(l, op);
     } else {
       for (intptr_t r = 0; r < mlirOperationGetNumRegions(op); ++r)
-        for (MlirBlock b = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r)); !mlirBlockIsNull(b);
-             b = mlirBlockGetNextInRegion(b))
+        for (MlirBlock b = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r));
+             !mlirBlockIsNull(b); b = mlirBlockGetNextInRegion(b))
           lowering_block(l, b);
     }
     op = next;

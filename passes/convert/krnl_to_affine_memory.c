@@ -1,4 +1,5 @@
-//===- krnl_to_affine_memory.c - Loads, stores, fills, copies and globals ----------------------===//
+//===- krnl_to_affine_memory.c - Loads, stores, fills, copies and globals
+//----------------------===//
 #include "dialects/onnx/onnx.h"
 #include "passes/convert/krnl_to_affine.h"
 
@@ -27,10 +28,11 @@ static MlirValue *operands_from(MlirOperation op, intptr_t first) {
   return values;
 }
 
-// The vectors of a krnl.vector_type_cast are read and written as such: the memref below, with the last
-// index in elements.
+// The vectors of a krnl.vector_type_cast are read and written as such: the memref below, with the
+// last index in elements.
 static bool is_vector_cast(MlirValue memref) {
-  return mlirValueIsAOpResult(memref) && mlirxIsA(mlirOpResultGetOwner(memref), &krnl_vector_type_cast);
+  return mlirValueIsAOpResult(memref) &&
+         mlirxIsA(mlirOpResultGetOwner(memref), &krnl_vector_type_cast);
 }
 
 static void lower_vector_access(MlirOperation op, intptr_t first) {
@@ -72,7 +74,8 @@ static void lower_access(MlirOperation op, intptr_t first) {
   else if (is_load)
     result = ir_load(&ir, memref, n, operands);
   else if (affine)
-    ir_affine_store(&ir, mlirOperationGetOperand(op, 0), memref, affine_list_map(&list), n, operands);
+    ir_affine_store(&ir, mlirOperationGetOperand(op, 0), memref, affine_list_map(&list), n,
+                    operands);
   else
     ir_store(&ir, mlirOperationGetOperand(op, 0), memref, n, operands);
   free(operands);
@@ -82,7 +85,9 @@ static void lower_access(MlirOperation op, intptr_t first) {
   mlirOperationDestroy(op);
 }
 
-void lower_access_op(MlirOperation op) { lower_access(op, mlirxIsA(op, &krnl_load) ? 1 : 2); }
+void lower_access_op(MlirOperation op) {
+  lower_access(op, mlirxIsA(op, &krnl_load) ? 1 : 2);
+}
 
 static void lower_prefetch(MlirOperation op) {
   struct ir ir = ir_before(op);
@@ -98,9 +103,10 @@ static void lower_prefetch(MlirOperation op) {
   struct ir_attr attrs[4];
   for (int i = 0; i < 3; ++i)
     attrs[i] = (struct ir_attr){names[i], mlirOperationGetAttributeByName(op, ir_str(names[i]))};
-  attrs[3] = (struct ir_attr){"map", affine ? mlirAffineMapAttrGet(affine_list_map(&list)) : attrs[0].value};
-  ir_op(&ir, affine ? "affine.prefetch" : "memref.prefetch", n + 1, operands, 0, NULL, affine ? 4 : 3, attrs, 0,
-        NULL);
+  attrs[3] = (struct ir_attr){"map", affine ? mlirAffineMapAttrGet(affine_list_map(&list))
+                                            : attrs[0].value};
+  ir_op(&ir, affine ? "affine.prefetch" : "memref.prefetch", n + 1, operands, 0, NULL,
+        affine ? 4 : 3, attrs, 0, NULL);
   free(indices);
   free(operands);
   affine_list_free(&list);
@@ -199,8 +205,8 @@ static bool lower_memcpy(MlirOperation op) {
   MlirType element = mlirShapedTypeGetElementType(mlirValueGetType(from));
   MlirOperation load =
       ir_op(&ir, krnl_load.name, 2, (MlirValue[]){from, at_from}, 1, &element, 0, NULL, 0, NULL);
-  MlirOperation store = ir_op(&ir, krnl_store.name, 3, (MlirValue[]){ir_result(load, 0), to, at_to}, 0, NULL, 0,
-                              NULL, 0, NULL);
+  MlirOperation store = ir_op(&ir, krnl_store.name, 3, (MlirValue[]){ir_result(load, 0), to, at_to},
+                              0, NULL, 0, NULL, 0, NULL);
   lower_access(load, 1);
   lower_access(store, 2);
   mlirOperationDestroy(op);
@@ -279,7 +285,8 @@ static void read_symbols(struct globals *g) {
       add_symbol(g, op);
 }
 
-// The value as dense elements of the memref's shape and element type (signedness lives in operators).
+// The value as dense elements of the memref's shape and element type (signedness lives in
+// operators).
 static MlirAttribute initial_value(MlirOperation op, MlirAttribute value, MlirType memref) {
   intptr_t rank = mlirShapedTypeGetRank(memref);
   int64_t *shape = malloc(sizeof(*shape) * (size_t)(rank + 1));
@@ -306,13 +313,15 @@ static MlirAttribute initial_value(MlirOperation op, MlirAttribute value, MlirTy
   }
   int64_t n = mlirElementsAttrGetNumElements(reshaped);
   size_t bytes = (size_t)n * ((mlirIntegerTypeGetWidth(to) + 7) / 8);
-  return mlirDenseElementsAttrRawBufferGet(tensor, bytes, mlirDenseElementsAttrGetRawData(reshaped));
+  return mlirDenseElementsAttrRawBufferGet(tensor, bytes,
+                                           mlirDenseElementsAttrGetRawData(reshaped));
 }
 
-static MlirOperation make_global(struct globals *g, MlirOperation op, const char *name, MlirAttribute value) {
+static MlirOperation make_global(struct globals *g, MlirOperation op, const char *name,
+                                 MlirAttribute value) {
   MlirContext ctx = mlirOperationGetContext(op);
-  struct ir ir =
-      ir_at_start(mlirRegionGetFirstBlock(mlirOperationGetRegion(g->module, 0)), mlirOperationGetLocation(op));
+  struct ir ir = ir_at_start(mlirRegionGetFirstBlock(mlirOperationGetRegion(g->module, 0)),
+                             mlirOperationGetLocation(op));
   MlirAttribute alignment = mlirOperationGetAttributeByName(op, ir_str("alignment"));
   struct ir_attr attrs[] = {
       {"sym_name", ir_string_attr(ctx, name)},
@@ -320,8 +329,9 @@ static MlirOperation make_global(struct globals *g, MlirOperation op, const char
       {"type", mlirTypeAttrGet(mlirValueGetType(ir_result(op, 0)))},
       {"initial_value", value},
       {"constant", mlirUnitAttrGet(ctx)},
-      {"alignment", mlirAttributeIsNull(alignment) ? ir_i64_attr(ctx, 64)
-                                                   : ir_i64_attr(ctx, mlirIntegerAttrGetValueInt(alignment))}};
+      {"alignment", mlirAttributeIsNull(alignment)
+                        ? ir_i64_attr(ctx, 64)
+                        : ir_i64_attr(ctx, mlirIntegerAttrGetValueInt(alignment))}};
   MlirOperation global = ir_op(&ir, "memref.global", 0, NULL, 0, NULL, 6, attrs, 0, NULL);
   add_symbol(g, global);
   return global;
@@ -329,15 +339,18 @@ static MlirOperation make_global(struct globals *g, MlirOperation op, const char
 
 static bool same_global(MlirOperation global, MlirType type, MlirAttribute value) {
   return ir_is(global, "memref.global") &&
-         mlirAttributeEqual(mlirOperationGetAttributeByName(global, ir_str("initial_value")), value) &&
-         mlirAttributeEqual(mlirOperationGetAttributeByName(global, ir_str("type")), mlirTypeAttrGet(type));
+         mlirAttributeEqual(mlirOperationGetAttributeByName(global, ir_str("initial_value")),
+                            value) &&
+         mlirAttributeEqual(mlirOperationGetAttributeByName(global, ir_str("type")),
+                            mlirTypeAttrGet(type));
 }
 
 static bool lower_dense_global(struct globals *g, MlirOperation op, MlirAttribute value) {
   MlirType type = mlirValueGetType(ir_result(op, 0));
   if (!(value = initial_value(op, value, type)).ptr)
     return false;
-  MlirStringRef wanted = mlirStringAttrGetValue(mlirOperationGetAttributeByName(op, ir_str("name")));
+  MlirStringRef wanted =
+      mlirStringAttrGetValue(mlirOperationGetAttributeByName(op, ir_str("name")));
   size_t room = wanted.length + 32;
   char *name = malloc(room);
   snprintf(name, room, "%.*s", (int)wanted.length, wanted.data);
@@ -377,9 +390,11 @@ static int64_t weights_index(MlirOperation module, MlirStringRef name) {
     return -1;
   for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(files); ++i) {
     MlirAttribute file = mlirArrayAttrGetElement(files, i);
-    MlirAttribute n = mlirAttributeIsADictionary(file) ? mlirDictionaryAttrGetElementByName(file, ir_str("name"))
-                                                       : mlirAttributeGetNull();
-    if (!mlirAttributeIsNull(n) && mlirAttributeIsAString(n) && mlirStringRefEqual(mlirStringAttrGetValue(n), name))
+    MlirAttribute n = mlirAttributeIsADictionary(file)
+                          ? mlirDictionaryAttrGetElementByName(file, ir_str("name"))
+                          : mlirAttributeGetNull();
+    if (!mlirAttributeIsNull(n) && mlirAttributeIsAString(n) &&
+        mlirStringRefEqual(mlirStringAttrGetValue(n), name))
       return i;
   }
   return -1;
@@ -396,26 +411,32 @@ static int64_t element_bytes(MlirType memref) {
   return 0;
 }
 
-static bool lower_file_global(MlirOperation op, MlirOperation module, const struct onnx_file *file) {
+static bool lower_file_global(MlirOperation op, MlirOperation module,
+                              const struct onnx_file *file) {
   MlirType type = mlirValueGetType(ir_result(op, 0));
   int64_t size = element_bytes(type), bytes = size, index = weights_index(module, file->name);
   for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); ++i)
     bytes *= mlirShapedTypeGetDimSize(type, i);
   MlirValue argument = index < 0 ? (MlirValue){NULL} : weights_argument(op, index);
   if (!argument.ptr) {
-    mlirxEmitError(op, "value: expected a file of onnx.weights_files that an argument of the function holds "
-                       "(krnl.weights), found \"%.*s\"",
-                   (int)file->name.length, file->name.data);
+    mlirxEmitError(
+        op,
+        "value: expected a file of onnx.weights_files that an argument of the function holds "
+        "(krnl.weights), found \"%.*s\"",
+        (int)file->name.length, file->name.data);
     return false;
   }
   if (!size || (uint64_t)bytes != file->bytes) {
-    mlirxEmitError(op, "value: expected %lld bytes, found %llu", (long long)bytes, (unsigned long long)file->bytes);
+    mlirxEmitError(op, "value: expected %lld bytes, found %llu", (long long)bytes,
+                   (unsigned long long)file->bytes);
     return false;
   }
   if (file->offset % (uint64_t)size) {
-    mlirxEmitError(op, "value: offset %llu is no multiple of the element's %lld bytes; such a constant is copied "
-                       "by the init function",
-                   (unsigned long long)file->offset, (long long)size);
+    mlirxEmitError(
+        op,
+        "value: offset %llu is no multiple of the element's %lld bytes; such a constant is copied "
+        "by the init function",
+        (unsigned long long)file->offset, (long long)size);
     return false;
   }
   struct ir ir = ir_before(op);
@@ -449,7 +470,8 @@ static bool lower_global(struct globals *g, MlirOperation op) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-// The declaration of what krnl.call names: a private function of the operands' types with a C interface.
+// The declaration of what krnl.call names: a private function of the operands' types with a C
+// interface.
 static bool declare_callee(struct globals *g, MlirOperation op, MlirStringRef name, MlirType type) {
   MlirContext ctx = mlirOperationGetContext(op);
   MlirOperation found = *find_symbol(g, name);
@@ -458,11 +480,12 @@ static bool declare_callee(struct globals *g, MlirOperation op, MlirStringRef na
     if (ir_is(found, "func.func") && mlirAttributeEqual(has, mlirTypeAttrGet(type)))
       return true;
     mlirxEmitErrorWithNote(op, mlirOperationGetLocation(found), "declared here",
-                           "funcName: @%.*s is there already, with another type", (int)name.length, name.data);
+                           "funcName: @%.*s is there already, with another type", (int)name.length,
+                           name.data);
     return false;
   }
-  struct ir ir =
-      ir_at_start(mlirRegionGetFirstBlock(mlirOperationGetRegion(g->module, 0)), mlirOperationGetLocation(op));
+  struct ir ir = ir_at_start(mlirRegionGetFirstBlock(mlirOperationGetRegion(g->module, 0)),
+                             mlirOperationGetLocation(op));
   struct ir_attr attrs[] = {{"sym_name", mlirStringAttrGet(ctx, name)},
                             {"sym_visibility", ir_string_attr(ctx, "private")},
                             {"function_type", mlirTypeAttrGet(type)},
@@ -484,7 +507,8 @@ static bool lower_call(struct globals *g, MlirOperation op) {
   for (intptr_t i = 0; i < m; ++i)
     types[n + i] = mlirValueGetType(ir_result(op, i));
   MlirType type = mlirFunctionTypeGet(mlirOperationGetContext(op), n, types, m, types + n);
-  MlirStringRef name = mlirStringAttrGetValue(mlirOperationGetAttributeByName(op, ir_str("funcName")));
+  MlirStringRef name =
+      mlirStringAttrGetValue(mlirOperationGetAttributeByName(op, ir_str("funcName")));
   bool good = declare_callee(g, op, name, type);
   if (good) {
     struct ir ir = ir_before(op);
@@ -505,11 +529,13 @@ static bool lower_call(struct globals *g, MlirOperation op) {
 
 static void lower_scalar(MlirOperation op, const char *name) {
   struct ir ir = ir_before(op);
-  mlirValueReplaceAllUsesOfWith(ir_result(op, 0), ir_unary(&ir, name, mlirOperationGetOperand(op, 0)));
+  mlirValueReplaceAllUsesOfWith(ir_result(op, 0),
+                                ir_unary(&ir, name, mlirOperationGetOperand(op, 0)));
   mlirOperationDestroy(op);
 }
 
-// isnan: unordered with itself. isinf: equal to the infinities that are asked for (both by default).
+// isnan: unordered with itself. isinf: equal to the infinities that are asked for (both by
+// default).
 static void lower_classification(MlirOperation op, bool is_nan) {
   struct ir ir = ir_before(op);
   MlirValue x = mlirOperationGetOperand(op, 0), result;
@@ -519,7 +545,8 @@ static void lower_classification(MlirOperation op, bool is_nan) {
     MlirType type = mlirValueGetType(x);
     MlirValue positive = ir_cmpf(&ir, IR_OEQ, x, ir_float(&ir, type, __builtin_inf()));
     MlirValue negative = ir_cmpf(&ir, IR_OEQ, x, ir_float(&ir, type, -__builtin_inf()));
-    bool up = krnl_int_attr(op, "detectPosInf", 1) != 0, down = krnl_int_attr(op, "detectNegInf", 1) != 0;
+    bool up = krnl_int_attr(op, "detectPosInf", 1) != 0,
+         down = krnl_int_attr(op, "detectNegInf", 1) != 0;
     if (up && down)
       result = ir_binary(&ir, "arith.ori", positive, negative);
     else

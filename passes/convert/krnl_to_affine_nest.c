@@ -1,7 +1,9 @@
-//===- krnl_to_affine_nest.c - One loop of a nest ----------------------------------------------===//
+//===- krnl_to_affine_nest.c - One loop of a nest
+//----------------------------------------------===//
 //
-// An affine.for where the bounds are affine in what is a dim or a symbol there, else an scf.for; of a
-// parallel loop the affine.parallel or scf.parallel. Unrolling, full or by a factor with a remainder.
+// An affine.for where the bounds are affine in what is a dim or a symbol there, else an scf.for; of
+// a parallel loop the affine.parallel or scf.parallel. Unrolling, full or by a factor with a
+// remainder.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/convert/krnl_to_affine.h"
@@ -39,7 +41,8 @@ static bool on_grid(const struct loop *loop, int64_t step) {
 }
 
 static bool divides(const struct loop *root, int64_t step) {
-  if (!mlirAffineMapIsSingleConstant(root->lower.map) || !mlirAffineMapIsSingleConstant(root->upper.map))
+  if (!mlirAffineMapIsSingleConstant(root->lower.map) ||
+      !mlirAffineMapIsSingleConstant(root->upper.map))
     return false;
   int64_t trip = mlirAffineMapGetSingleConstantResult(root->upper.map) -
                  mlirAffineMapGetSingleConstantResult(root->lower.map);
@@ -81,12 +84,13 @@ static MlirValue extreme(struct ir *ir, const struct bound *bounds, int n, const
   return value;
 }
 
-static MlirOperation open_affine(struct ir *ir, const struct affine_list *lower, const struct affine_list *upper,
-                                 int64_t step, intptr_t num_inits, const MlirValue *inits, struct ir *body) {
+static MlirOperation open_affine(struct ir *ir, const struct affine_list *lower,
+                                 const struct affine_list *upper, int64_t step, intptr_t num_inits,
+                                 const MlirValue *inits, struct ir *body) {
   MlirValue *low = affine_list_operands(lower), *high = affine_list_operands(upper);
-  MlirOperation op =
-      ir_affine_for(ir, affine_list_map(lower), affine_list_num_operands(lower), low, affine_list_map(upper),
-                    affine_list_num_operands(upper), high, step, num_inits, inits, body);
+  MlirOperation op = ir_affine_for(ir, affine_list_map(lower), affine_list_num_operands(lower), low,
+                                   affine_list_map(upper), affine_list_num_operands(upper), high,
+                                   step, num_inits, inits, body);
   free(low);
   free(high);
   return op;
@@ -114,7 +118,8 @@ MlirOperation nest_loop(struct ir *ir, MlirOperation at, const struct bound *low
   return op;
 }
 
-MlirValue nest_simple(struct ir *ir, MlirOperation at, const struct bound *lower, const struct bound *upper) {
+MlirValue nest_simple(struct ir *ir, MlirOperation at, const struct bound *lower,
+                      const struct bound *upper) {
   struct ir body;
   nest_loop(ir, at, lower, 1, upper, 1, 1, 0, NULL, &body);
   *ir = body;
@@ -127,7 +132,8 @@ static void mark(struct lowering *l, struct loop *loop, MlirOperation op) {
     l->marks_room = l->marks_room ? 2 * l->marks_room : 16;
     l->marks = realloc(l->marks, sizeof(struct loop *) * l->marks_room);
   }
-  mlirOperationSetDiscardableAttributeByName(op, ir_str("krnl.mark"), ir_i64_attr(l->ctx, (int64_t)l->num_marks));
+  mlirOperationSetDiscardableAttributeByName(op, ir_str("krnl.mark"),
+                                             ir_i64_attr(l->ctx, (int64_t)l->num_marks));
   l->marks[l->num_marks++] = loop;
 }
 
@@ -138,16 +144,17 @@ void nest_plain_bounds(struct lowering *l, struct loop *loop, struct nest_bounds
 }
 
 MlirOperation nest_open(struct lowering *l, struct ir *ir, struct loop *loop, MlirOperation iterate,
-                        const struct nest_bounds *bounds, intptr_t num_inits, const MlirValue *inits,
-                        struct ir *body) {
+                        const struct nest_bounds *bounds, intptr_t num_inits,
+                        const MlirValue *inits, struct ir *body) {
   bool marked = !mlirOperationIsNull(loop->parallel) || !mlirOperationIsNull(loop->vectorize);
   if (!mlirOperationIsNull(loop->parallel) && num_inits) {
-    mlirxEmitErrorWithNote(loop->parallel, mlirOperationGetLocation(iterate), "the iterate with iter_args",
+    mlirxEmitErrorWithNote(loop->parallel, mlirOperationGetLocation(iterate),
+                           "the iterate with iter_args",
                            "a loop that carries iter_args cannot be parallel");
     return (MlirOperation){NULL};
   }
-  MlirOperation op = nest_loop(ir, iterate, bounds->lower, bounds->num_lower, bounds->upper, bounds->num_upper,
-                               loop_step(loop), num_inits, inits, body);
+  MlirOperation op = nest_loop(ir, iterate, bounds->lower, bounds->num_lower, bounds->upper,
+                               bounds->num_upper, loop_step(loop), num_inits, inits, body);
   if (marked)
     mark(l, loop, op);
   if (mlirOperationIsNull(l->outermost))
@@ -180,8 +187,8 @@ static void map_value(struct copy_map *m, MlirValue from, MlirValue to) {
   m->to[m->n++] = to;
 }
 
-// Clones the ops of `body` but its terminator to `ir`; args[] replace the block's arguments. What the
-// terminator yields is put into args[1..].
+// Clones the ops of `body` but its terminator to `ir`; args[] replace the block's arguments. What
+// the terminator yields is put into args[1..].
 static void copy_body(struct ir *ir, MlirBlock body, MlirValue *args) {
   struct copy_map m = {0};
   MlirOperation end = mlirBlockGetTerminator(body);
@@ -207,8 +214,10 @@ static void copy_body(struct ir *ir, MlirBlock body, MlirValue *args) {
 
 struct affine_loop read_affine_for(MlirOperation op) {
   struct affine_loop loop;
-  loop.lower = mlirAffineMapAttrGetValue(mlirOperationGetAttributeByName(op, ir_str("lowerBoundMap")));
-  loop.upper = mlirAffineMapAttrGetValue(mlirOperationGetAttributeByName(op, ir_str("upperBoundMap")));
+  loop.lower =
+      mlirAffineMapAttrGetValue(mlirOperationGetAttributeByName(op, ir_str("lowerBoundMap")));
+  loop.upper =
+      mlirAffineMapAttrGetValue(mlirOperationGetAttributeByName(op, ir_str("upperBoundMap")));
   intptr_t m = mlirAffineMapGetNumInputs(loop.lower), n = mlirAffineMapGetNumInputs(loop.upper);
   loop.lower_operands = malloc(sizeof(MlirValue) * (size_t)(m + n + 1));
   loop.upper_operands = loop.lower_operands + m;
@@ -219,22 +228,25 @@ struct affine_loop read_affine_for(MlirOperation op) {
   return loop;
 }
 
-void affine_loop_free(struct affine_loop *loop) { free(loop->lower_operands); }
+void affine_loop_free(struct affine_loop *loop) {
+  free(loop->lower_operands);
+}
 
 static MlirAffineExpr minus(MlirContext ctx, MlirAffineExpr a, MlirAffineExpr b) {
   return mlirAffineAddExprGet(a, mlirAffineMulExprGet(b, mlirAffineConstantExprGet(ctx, -1)));
 }
 
 // Upper minus lower bound where both have one result: as an expression over `list`.
-static bool trip_range(struct affine_list *list, const struct affine_loop *loop, MlirAffineExpr *lower,
-                       MlirAffineExpr *range) {
-  if (mlirAffineMapGetNumResults(loop->lower) != 1 || mlirAffineMapGetNumResults(loop->upper) != 1 ||
+static bool trip_range(struct affine_list *list, const struct affine_loop *loop,
+                       MlirAffineExpr *lower, MlirAffineExpr *range) {
+  if (mlirAffineMapGetNumResults(loop->lower) != 1 ||
+      mlirAffineMapGetNumResults(loop->upper) != 1 ||
       !affine_list_add_map(list, loop->lower, loop->lower_operands) ||
       !affine_list_add_map(list, loop->upper, loop->upper_operands))
     return false;
   *lower = list->exprs[0];
-  *range = mlirSimplifyAffineExpr(minus(list->ctx, list->exprs[1], list->exprs[0]), (uint32_t)list->num_dims,
-                                  (uint32_t)list->num_symbols);
+  *range = mlirSimplifyAffineExpr(minus(list->ctx, list->exprs[1], list->exprs[0]),
+                                  (uint32_t)list->num_dims, (uint32_t)list->num_symbols);
   list->num_exprs = 0;
   return true;
 }
@@ -266,7 +278,9 @@ static MlirValue shifted(struct ir *ir, MlirValue base, int64_t constant) {
   return ir_binary(ir, "arith.addi", base, ir_index(ir, constant));
 }
 
-static MlirBlock body_of(MlirOperation op) { return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)); }
+static MlirBlock body_of(MlirOperation op) {
+  return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+}
 
 static void replace_results(MlirOperation op, const MlirValue *values) {
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
@@ -284,13 +298,14 @@ static bool unroll_fully(MlirOperation op, MlirOperation schedule_op) {
     mlirxEmitErrorWithNote(schedule_op, mlirOperationGetLocation(op), "the loop",
                            "expected a loop with a constant trip count");
   else if (trip > MAX_COPIES)
-    good = !mlirLogicalResultIsFailure(mlirxEmitError(schedule_op, "the loop's trip count is %lld, more than %d",
-                                                      (long long)trip, MAX_COPIES));
+    good = !mlirLogicalResultIsFailure(mlirxEmitError(
+        schedule_op, "the loop's trip count is %lld, more than %d", (long long)trip, MAX_COPIES));
   if (good) {
     struct ir ir = ir_before(op);
     MlirValue *args = malloc(sizeof(*args) * (size_t)(loop.num_inits + 2)), base;
     for (intptr_t i = 0; i < loop.num_inits; ++i)
-      args[1 + i] = mlirOperationGetOperand(op, mlirOperationGetNumOperands(op) - loop.num_inits + i);
+      args[1 + i] =
+          mlirOperationGetOperand(op, mlirOperationGetNumOperands(op) - loop.num_inits + i);
     if (mlirAffineMapIsSingleConstant(loop.lower))
       base = ir_index(&ir, mlirAffineMapGetSingleConstantResult(loop.lower));
     else
@@ -306,7 +321,8 @@ static bool unroll_fully(MlirOperation op, MlirOperation schedule_op) {
   return good;
 }
 
-// `factor` copies of the body of `op` in the body `inside` of a loop that steps factor times as far.
+// `factor` copies of the body of `op` in the body `inside` of a loop that steps factor times as
+// far.
 static void fill_unrolled(MlirOperation op, struct ir *inside, MlirValue variable, int64_t step,
                           int64_t factor, intptr_t num_inits, const char *yield) {
   MlirValue *args = malloc(sizeof(*args) * (size_t)(num_inits + 2));
@@ -321,7 +337,8 @@ static void fill_unrolled(MlirOperation op, struct ir *inside, MlirValue variabl
   free(args);
 }
 
-// The remainder, the loop itself, starts at `from` (values of a new lower bound) with the results of main.
+// The remainder, the loop itself, starts at `from` (values of a new lower bound) with the results
+// of main.
 static void rebuild_remainder(MlirOperation op, MlirOperation remainder, intptr_t num_inits) {
   MlirRegion region = mlirOperationGetRegion(remainder, 0);
   MlirBlock old = mlirRegionGetFirstBlock(region);
@@ -347,8 +364,8 @@ static MlirValue *inits_of(MlirOperation op, intptr_t n) {
   return values;
 }
 
-// Main loop up to lower + ((range ceildiv step) floordiv factor) * span, remainder from the greater of that and lower (a
-// loop that does not run at all has a negative range).
+// Main loop up to lower + ((range ceildiv step) floordiv factor) * span, remainder from the greater
+// of that and lower (a loop that does not run at all has a negative range).
 static bool unroll_affine(MlirOperation op, const struct affine_loop *loop, int64_t factor) {
   MlirContext ctx = mlirOperationGetContext(op);
   struct affine_list list = {.ctx = ctx, .at = op};
@@ -359,22 +376,26 @@ static bool unroll_affine(MlirOperation op, const struct affine_loop *loop, int6
   }
   int64_t span = factor * loop->step, trip = -1;
   bool known = nest_constant_trip(op, loop, &trip);
-  // Iterations are counted up, whole spans down: the last iteration may begin less than a step before the end.
-  MlirAffineExpr count = mlirAffineCeilDivExprGet(range, mlirAffineConstantExprGet(ctx, loop->step));
+  // Iterations are counted up, whole spans down: the last iteration may begin less than a step
+  // before the end.
+  MlirAffineExpr count =
+      mlirAffineCeilDivExprGet(range, mlirAffineConstantExprGet(ctx, loop->step));
   MlirAffineExpr spans = mlirAffineFloorDivExprGet(count, mlirAffineConstantExprGet(ctx, factor));
   MlirAffineExpr whole = mlirAffineMulExprGet(spans, mlirAffineConstantExprGet(ctx, span));
   MlirAffineExpr middle[] = {mlirAffineAddExprGet(lower, whole), lower};
   MlirAffineMap end = mlirAffineMapGet(ctx, list.num_dims, list.num_symbols, 1, middle);
-  MlirAffineMap start = mlirAffineMapGet(ctx, list.num_dims, list.num_symbols, known ? 1 : 2, middle);
+  MlirAffineMap start =
+      mlirAffineMapGet(ctx, list.num_dims, list.num_symbols, known ? 1 : 2, middle);
   MlirValue *operands = affine_list_operands(&list);
   intptr_t n = affine_list_num_operands(&list);
   struct ir ir = ir_before(op), inside;
   MlirValue *values = inits_of(op, loop->num_inits);
   if (!known || trip >= factor) {
     MlirOperation main = ir_affine_for(&ir, loop->lower, mlirAffineMapGetNumInputs(loop->lower),
-                                       loop->lower_operands, end, n, operands, span, loop->num_inits, values,
-                                       &inside);
-    fill_unrolled(op, &inside, ir_arg(&inside, 0), loop->step, factor, loop->num_inits, "affine.yield");
+                                       loop->lower_operands, end, n, operands, span,
+                                       loop->num_inits, values, &inside);
+    fill_unrolled(op, &inside, ir_arg(&inside, 0), loop->step, factor, loop->num_inits,
+                  "affine.yield");
     free(values);
     values = results_of(main, loop->num_inits);
   }
@@ -404,8 +425,8 @@ static void open_region(struct ir *inside) {
 }
 
 // For bounds that are no single affine expression: the same in scf.
-static void unroll_values(MlirOperation op, MlirValue lower, MlirValue upper, int64_t step, int64_t factor,
-                          intptr_t num_inits, struct ir ir) {
+static void unroll_values(MlirOperation op, MlirValue lower, MlirValue upper, int64_t step,
+                          int64_t factor, intptr_t num_inits, struct ir ir) {
   struct ir inside;
   MlirValue zero = ir_index(&ir, 0), span = ir_index(&ir, factor * step);
   MlirValue range = ir_binary(&ir, "arith.maxsi", ir_binary(&ir, "arith.subi", upper, lower), zero);
@@ -419,7 +440,8 @@ static void unroll_values(MlirOperation op, MlirValue lower, MlirValue upper, in
   fill_unrolled(op, &inside, variable, step, factor, num_inits, "scf.yield");
   free(inits);
   inits = results_of(main, num_inits);
-  MlirOperation remainder = ir_for(&ir, middle, upper, ir_index(&ir, step), num_inits, inits, &inside);
+  MlirOperation remainder =
+      ir_for(&ir, middle, upper, ir_index(&ir, step), num_inits, inits, &inside);
   variable = ir_arg(&inside, 0);
   if (!num_inits)
     open_region(&inside);
@@ -451,9 +473,10 @@ static bool may_leave_affine(MlirOperation op, MlirOperation schedule_op) {
     mlirOperationWalk(o, find_affine_loop, &found, MlirWalkPreOrder);
   if (!found || !mlirOperationGetNumResults(op))
     return true;
-  mlirxEmitErrorWithNote(schedule_op, mlirOperationGetLocation(op), "the loop",
-                         "a loop with iter_args, loops inside and bounds of several results cannot be unrolled "
-                         "by a factor");
+  mlirxEmitErrorWithNote(
+      schedule_op, mlirOperationGetLocation(op), "the loop",
+      "a loop with iter_args, loops inside and bounds of several results cannot be unrolled "
+      "by a factor");
   return false;
 }
 
@@ -477,10 +500,12 @@ static bool unroll_by(MlirOperation op, int64_t factor, MlirOperation schedule_o
   return good;
 }
 
-bool nest_unroll(struct lowering *l, MlirOperation loop_op, int64_t factor, MlirOperation schedule_op) {
+bool nest_unroll(struct lowering *l, MlirOperation loop_op, int64_t factor,
+                 MlirOperation schedule_op) {
   (void)l;
   if (factor > MAX_COPIES) {
-    mlirxEmitError(schedule_op, "factor: expected %d at most, found %lld", MAX_COPIES, (long long)factor);
+    mlirxEmitError(schedule_op, "factor: expected %d at most, found %lld", MAX_COPIES,
+                   (long long)factor);
     return false;
   }
   if (factor == 1)
@@ -499,8 +524,9 @@ bool nest_unroll(struct lowering *l, MlirOperation loop_op, int64_t factor, Mlir
 // Parallel loops
 //===----------------------------------------------------------------------===//
 
-static MlirOperation one_block_op(struct ir *ir, const char *name, intptr_t n, const MlirValue *operands,
-                                  intptr_t num_attrs, const struct ir_attr *attrs, const char *terminator,
+static MlirOperation one_block_op(struct ir *ir, const char *name, intptr_t n,
+                                  const MlirValue *operands, intptr_t num_attrs,
+                                  const struct ir_attr *attrs, const char *terminator,
                                   struct ir *body) {
   MlirType index = ir_index_type(ir);
   MlirRegion region = mlirRegionCreate();
@@ -516,11 +542,13 @@ static MlirOperation one_block_op(struct ir *ir, const char *name, intptr_t n, c
 static MlirAttribute one_group(MlirContext ctx, MlirAffineMap map) {
   int64_t one = 1;
   int32_t n = (int32_t)mlirAffineMapGetNumResults(map);
-  MlirType type = mlirRankedTensorTypeGet(1, &one, mlirIntegerTypeGet(ctx, 32), mlirAttributeGetNull());
+  MlirType type =
+      mlirRankedTensorTypeGet(1, &one, mlirIntegerTypeGet(ctx, 32), mlirAttributeGetNull());
   return mlirDenseElementsAttrInt32Get(type, 1, &n);
 }
 
-static MlirOperation affine_parallel(struct ir *ir, const struct affine_loop *loop, struct ir *body) {
+static MlirOperation affine_parallel(struct ir *ir, const struct affine_loop *loop,
+                                     struct ir *body) {
   MlirContext ctx = ir->ctx;
   intptr_t n = mlirAffineMapGetNumInputs(loop->lower) + mlirAffineMapGetNumInputs(loop->upper);
   struct ir_attr attrs[] = {{"reductions", mlirArrayAttrGet(ctx, 0, NULL)},
@@ -529,7 +557,8 @@ static MlirOperation affine_parallel(struct ir *ir, const struct affine_loop *lo
                             {"upperBoundsMap", mlirAffineMapAttrGet(loop->upper)},
                             {"upperBoundsGroups", one_group(ctx, loop->upper)},
                             {"steps", ir_i64_array_attr(ctx, 1, &loop->step)}};
-  return one_block_op(ir, "affine.parallel", n, loop->lower_operands, 6, attrs, "affine.yield", body);
+  return one_block_op(ir, "affine.parallel", n, loop->lower_operands, 6, attrs, "affine.yield",
+                      body);
 }
 
 static MlirOperation scf_parallel(struct ir *ir, MlirValue lower, MlirValue upper, MlirValue step,

@@ -1,10 +1,12 @@
-//===- krnl_to_affine_skew.c - Bounds of nests with skewed loops -------------------------------------===//
+//===- krnl_to_affine_skew.c - Bounds of nests with skewed loops
+//-------------------------------------===//
 //
-// The iterations are the integer points of a polyhedron: the bounds of the original loops, each written in
-// the variables of the nest, and block <= tile < block + size. The bounds of the loop at a level are what
-// is left when the variables of the loops inside are eliminated (Fourier and Motzkin); a block loop takes
-// there the place of what it blocks, so that tiles begin where iterations do. The elimination is over
-// rationals: an outer loop may take a value for which an inner one does not run, never the other way.
+// The iterations are the integer points of a polyhedron: the bounds of the original loops, each
+// written in the variables of the nest, and block <= tile < block + size. The bounds of the loop at
+// a level are what is left when the variables of the loops inside are eliminated (Fourier and
+// Motzkin); a block loop takes there the place of what it blocks, so that tiles begin where
+// iterations do. The elimination is over rationals: an outer loop may take a value for which an
+// inner one does not run, never the other way.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/convert/krnl_to_affine.h"
@@ -16,7 +18,7 @@ enum { MAX_LOOPS = 24, MAX_ROWS = 512 };
 
 struct row { // sum of c[i] * variable i + rest >= 0
   int64_t c[MAX_LOOPS];
-  MlirAffineExpr rest; // over the operands of the original bounds
+  MlirAffineExpr rest;     // over the operands of the original bounds
   const struct loop *pair; // the block loop of a row block <= tile < block + size
 };
 
@@ -61,8 +63,10 @@ static bool add_value(const struct system *s, const struct loop *loop, int64_t f
   if (!child)
     return false;
   if (child->kind == LOOP_SKEW_SECOND)
-    return add_value(s, child, factor, c) && add_value(s, child->partner, -factor * child->factor, c);
-  return add_value(s, child, factor, c) || (loop->outer_child && add_value(s, loop->outer_child, factor, c));
+    return add_value(s, child, factor, c) &&
+           add_value(s, child->partner, -factor * child->factor, c);
+  return add_value(s, child, factor, c) ||
+         (loop->outer_child && add_value(s, loop->outer_child, factor, c));
 }
 
 static MlirAffineExpr scaled(MlirContext ctx, MlirAffineExpr e, int64_t factor) {
@@ -189,12 +193,14 @@ static int64_t gcd(int64_t a, int64_t b) {
 }
 
 // low's coefficient at v is positive, high's negative: their sum without v.
-static struct row combine(const struct system *s, const struct row *low, const struct row *high, intptr_t v) {
+static struct row combine(const struct system *s, const struct row *low, const struct row *high,
+                          intptr_t v) {
   int64_t g = gcd(low->c[v], high->c[v]), a = -high->c[v] / g, b = low->c[v] / g;
   struct row r = {.pair = NULL};
   for (intptr_t i = 0; i < s->n; ++i)
     r.c[i] = a * low->c[i] + b * high->c[i];
-  MlirAffineExpr sum = mlirAffineAddExprGet(scaled(s->ctx, low->rest, a), scaled(s->ctx, high->rest, b));
+  MlirAffineExpr sum =
+      mlirAffineAddExprGet(scaled(s->ctx, low->rest, a), scaled(s->ctx, high->rest, b));
   r.rest = mlirSimplifyAffineExpr(sum, (uint32_t)s->list->num_dims, (uint32_t)s->list->num_symbols);
   return r;
 }
@@ -223,8 +229,8 @@ static void drop_pair(struct system *s, const struct loop *block) {
   s->num_rows = kept;
 }
 
-// What a loop over starts of tiles cuts up: past block loops, and past tile loops that run over block loops.
-// Their pairs are dropped.
+// What a loop over starts of tiles cuts up: past block loops, and past tile loops that run over
+// block loops. Their pairs are dropped.
 static const struct loop *cut_up(struct system *s, const struct loop *loop) {
   for (;;) {
     const struct loop *block = loop;
@@ -258,8 +264,8 @@ static void project(struct system *s, intptr_t level) {
 // Bounds
 //===----------------------------------------------------------------------===//
 
-// A row as a bound of the variable at `level`: over the variables outside (dims first), then the list's
-// dims and symbols.
+// A row as a bound of the variable at `level`: over the variables outside (dims first), then the
+// list's dims and symbols.
 static struct bound bound_from(struct system *s, const struct row *r, intptr_t level) {
   MlirContext ctx = s->ctx;
   uint32_t shift = (uint32_t)level;
@@ -293,7 +299,8 @@ static struct bound bound_from(struct system *s, const struct row *r, intptr_t l
 bool nest_skewed_bounds(struct lowering *l, struct loop *const *loops, intptr_t n, intptr_t level,
                         MlirOperation iterate, struct nest_bounds *out) {
   if (n > MAX_LOOPS) {
-    mlirxEmitError(iterate, "expected %d loops at most in a nest with skewed ones, found %d", MAX_LOOPS, (int)n);
+    mlirxEmitError(iterate, "expected %d loops at most in a nest with skewed ones, found %d",
+                   MAX_LOOPS, (int)n);
     return false;
   }
   struct affine_list list = {.ctx = l->ctx, .at = iterate};
@@ -335,8 +342,9 @@ MlirValue nest_skewed_value(struct ir *ir, const struct loop *loop) {
   if (!v.ptr || child->kind != LOOP_SKEW_SECOND)
     return v;
   MlirValue operands[] = {v, nest_skewed_value(ir, child->partner)};
-  MlirAffineExpr e = mlirAffineAddExprGet(mlirAffineDimExprGet(ir->ctx, 0),
-                                          scaled(ir->ctx, mlirAffineDimExprGet(ir->ctx, 1), -child->factor));
+  MlirAffineExpr e =
+      mlirAffineAddExprGet(mlirAffineDimExprGet(ir->ctx, 0),
+                           scaled(ir->ctx, mlirAffineDimExprGet(ir->ctx, 1), -child->factor));
   if (!mlirxAffineIsDim(operands[0], mlirBlockGetParentOperation(ir->block))) {
     MlirValue product = ir_binary(ir, "arith.muli", operands[1], ir_index(ir, child->factor));
     return ir_binary(ir, "arith.subi", operands[0], product);

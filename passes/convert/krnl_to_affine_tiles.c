@@ -1,7 +1,8 @@
-//===- krnl_to_affine_tiles.c - Tile buffers and krnl.matmul ----------------------------------------===//
+//===- krnl_to_affine_tiles.c - Tile buffers and krnl.matmul
+//----------------------------------------===//
 //
-// A tile is cut where its memory ends: n = min(tile, size - start) elements of a dim are there; up to the
-// next multiple of padToNext the buffer is filled. Both are bounds of loops.
+// A tile is cut where its memory ends: n = min(tile, size - start) elements of a dim are there; up
+// to the next multiple of padToNext the buffer is filled. Both are bounds of loops.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/convert/krnl_to_affine.h"
@@ -20,11 +21,14 @@ struct extent {
   int64_t tile;
 };
 
-static struct bound bound_of(MlirContext ctx, intptr_t n, MlirAffineExpr *results, struct extent *e) {
+static struct bound bound_of(MlirContext ctx, intptr_t n, MlirAffineExpr *results,
+                             struct extent *e) {
   return (struct bound){mlirAffineMapGet(ctx, 2, 0, n, results), e->operands, 2};
 }
 
-static MlirAffineExpr constant(MlirContext ctx, int64_t value) { return mlirAffineConstantExprGet(ctx, value); }
+static MlirAffineExpr constant(MlirContext ctx, int64_t value) {
+  return mlirAffineConstantExprGet(ctx, value);
+}
 
 // size - start
 static MlirAffineExpr rest(MlirContext ctx) {
@@ -74,7 +78,7 @@ static MlirValue open_both(struct ir *ir, MlirOperation at, struct extent *e, in
 struct copy {
   MlirOperation op;
   MlirValue buffer, memory;
-  MlirValue starts[MAX_RANK]; // of the memory
+  MlirValue starts[MAX_RANK];      // of the memory
   struct extent extents[MAX_RANK]; // of the buffer's dims
   int64_t pad[MAX_RANK];
   intptr_t small, large; // ranks
@@ -83,7 +87,8 @@ struct copy {
 
 static int64_t array_item(MlirOperation op, const char *name, intptr_t i, int64_t otherwise) {
   MlirAttribute a = mlirOperationGetAttributeByName(op, ir_str(name));
-  return mlirAttributeIsNull(a) ? otherwise : mlirIntegerAttrGetValueInt(mlirArrayAttrGetElement(a, i));
+  return mlirAttributeIsNull(a) ? otherwise
+                                : mlirIntegerAttrGetValueInt(mlirArrayAttrGetElement(a, i));
 }
 
 // The buffer's axis that holds dim i of the tile.
@@ -137,7 +142,8 @@ static MlirValue load_from(struct ir *ir, MlirValue memref, intptr_t n, const Ml
   return ir_result(op, 0);
 }
 
-static void store_to(struct ir *ir, MlirValue value, MlirValue memref, intptr_t n, const MlirValue *indices) {
+static void store_to(struct ir *ir, MlirValue value, MlirValue memref, intptr_t n,
+                     const MlirValue *indices) {
   MlirValue operands[MAX_RANK + 2] = {value, memref};
   for (intptr_t i = 0; i < n; ++i)
     operands[2 + i] = indices[i];
@@ -150,7 +156,8 @@ static void copy_elements(struct ir ir, struct copy *c, bool to_buffer) {
   for (intptr_t i = 0; i < c->small; ++i)
     at[i] = open_there(&ir, c->op, &c->extents[i]);
   indices_of(&ir, c, at, buffer, memory);
-  MlirValue v = to_buffer ? load_from(&ir, c->memory, c->large, memory) : load_from(&ir, c->buffer, c->small, buffer);
+  MlirValue v = to_buffer ? load_from(&ir, c->memory, c->large, memory)
+                          : load_from(&ir, c->buffer, c->small, buffer);
   if (to_buffer)
     store_to(&ir, v, c->buffer, c->small, buffer);
   else
@@ -159,13 +166,14 @@ static void copy_elements(struct ir ir, struct copy *c, bool to_buffer) {
   lower_access_op(load);
 }
 
-// What is to be filled, in one piece a dim: dims before it where there is something, dims after it all over.
+// What is to be filled, in one piece a dim: dims before it where there is something, dims after it
+// all over.
 static void fill_rest(struct ir ir, struct copy *c, intptr_t dim, MlirValue pad) {
   MlirValue at[MAX_RANK], buffer[MAX_RANK];
   for (intptr_t i = 0; i < c->small; ++i)
-    at[i] = i < dim ? open_there(&ir, c->op, &c->extents[i])
-                    : i == dim ? open_fill(&ir, c->op, &c->extents[i], c->pad[i])
-                               : open_both(&ir, c->op, &c->extents[i], c->pad[i]);
+    at[i] = i < dim    ? open_there(&ir, c->op, &c->extents[i])
+            : i == dim ? open_fill(&ir, c->op, &c->extents[i], c->pad[i])
+                       : open_both(&ir, c->op, &c->extents[i], c->pad[i]);
   for (intptr_t i = 0; i < c->small; ++i)
     buffer[buffer_axis(c, i)] = at[i];
   store_to(&ir, pad, c->buffer, c->small, buffer);
@@ -204,7 +212,8 @@ enum { I, J, K };
 struct operand { // A, B or C
   MlirValue memref;
   intptr_t rank;
-  MlirValue starts[MAX_RANK]; // leading ones are indices; the last one or two where the memref begins
+  MlirValue
+      starts[MAX_RANK]; // leading ones are indices; the last one or two where the memref begins
 };
 
 struct product {
@@ -229,16 +238,19 @@ static bool read_operand(MlirOperation op, intptr_t *at, struct operand *o) {
 }
 
 // Size of a dim of a tile: by attribute, else by the memref; -1: not known.
-static int64_t tile_of(MlirOperation op, const char *name, intptr_t i, const struct operand *o, intptr_t axis) {
+static int64_t tile_of(MlirOperation op, const char *name, intptr_t i, const struct operand *o,
+                       intptr_t axis) {
   MlirType type = mlirValueGetType(o->memref);
-  int64_t known = mlirShapedTypeIsDynamicDim(type, axis) ? -1 : mlirShapedTypeGetDimSize(type, axis);
+  int64_t known =
+      mlirShapedTypeIsDynamicDim(type, axis) ? -1 : mlirShapedTypeGetDimSize(type, axis);
   MlirAttribute a = mlirOperationGetAttributeByName(op, ir_str(name));
   bool given = !mlirAttributeIsNull(a) && i < mlirArrayAttrGetNumElements(a);
   return given ? mlirIntegerAttrGetValueInt(mlirArrayAttrGetElement(a, i)) : known;
 }
 
 static int64_t lanes_of(MlirType element, int64_t tile) {
-  int64_t bits = mlirTypeIsAFloat(element) ? mlirFloatTypeGetWidth(element) : mlirIntegerTypeGetWidth(element);
+  int64_t bits =
+      mlirTypeIsAFloat(element) ? mlirFloatTypeGetWidth(element) : mlirIntegerTypeGetWidth(element);
   int64_t lanes = bits ? 512 / bits : 1;
   while (lanes > 1 && tile % lanes)
     lanes /= 2;
@@ -248,7 +260,8 @@ static int64_t lanes_of(MlirType element, int64_t tile) {
 static bool read_product(MlirOperation op, struct product *m) {
   intptr_t at = 0, all = mlirOperationGetNumOperands(op);
   m->op = op;
-  if (!read_operand(op, &at, &m->a) || !read_operand(op, &at, &m->b) || !read_operand(op, &at, &m->c))
+  if (!read_operand(op, &at, &m->a) || !read_operand(op, &at, &m->b) ||
+      !read_operand(op, &at, &m->c))
     return false;
   m->has_j = m->b.rank > 1 && m->c.rank > 1;
   if (!m->has_j && (m->b.rank > 1 || m->c.rank > 1)) {
@@ -261,7 +274,8 @@ static bool read_product(MlirOperation op, struct product *m) {
   for (int i = 0; i < 3; ++i) {
     m->extents[i].tile = array_item(op, "computeTileSize", i, tiles[i]);
     if (m->extents[i].tile < 1) {
-      mlirxEmitError(op, "expected 'computeTileSize', or memrefs whose shape says how much to compute");
+      mlirxEmitError(op,
+                     "expected 'computeTileSize', or memrefs whose shape says how much to compute");
       return false;
     }
     m->extents[i].operands[0] = mlirOperationGetOperand(op, all - 3 + i);
@@ -273,9 +287,10 @@ static bool read_product(MlirOperation op, struct product *m) {
   return true;
 }
 
-// Indices of the element whose last indices are base + (x, y) relative to the start of the compute tile.
-static intptr_t element_at(struct ir *ir, const struct product *m, const struct operand *o, int first, int second,
-                           MlirValue x, MlirValue y, MlirValue *out) {
+// Indices of the element whose last indices are base + (x, y) relative to the start of the compute
+// tile.
+static intptr_t element_at(struct ir *ir, const struct product *m, const struct operand *o,
+                           int first, int second, MlirValue x, MlirValue y, MlirValue *out) {
   int dims[] = {first, second};
   MlirValue offset[] = {x, y};
   intptr_t matrix = second < 0 ? 1 : 2;
@@ -290,8 +305,8 @@ static intptr_t element_at(struct ir *ir, const struct product *m, const struct 
   return o->rank;
 }
 
-static MlirValue load_element(struct ir *ir, const struct product *m, const struct operand *o, int first, int second,
-                              MlirValue x, MlirValue y) {
+static MlirValue load_element(struct ir *ir, const struct product *m, const struct operand *o,
+                              int first, int second, MlirValue x, MlirValue y) {
   MlirValue indices[MAX_RANK];
   intptr_t n = element_at(ir, m, o, first, second, x, y, indices);
   MlirValue v = load_from(ir, o->memref, n, indices);
@@ -309,7 +324,8 @@ static MlirValue lowered(struct ir *ir, MlirValue loaded) {
   return v;
 }
 
-static MlirValue multiply_add(struct ir *ir, const struct product *m, MlirValue a, MlirValue b, MlirValue sum) {
+static MlirValue multiply_add(struct ir *ir, const struct product *m, MlirValue a, MlirValue b,
+                              MlirValue sum) {
   const char *const names[2][2] = {{"arith.muli", "arith.addi"}, {"arith.mulf", "arith.addf"}};
   if (mlirTypeIsAVector(mlirValueGetType(a)) && m->is_float)
     return ir_ternary(ir, "vector.fma", a, b, sum);
@@ -339,14 +355,15 @@ static void scalar_product(struct ir ir, struct product *m) {
   store_to(&at, ir_result(loop, 0), m->c.memref, n, indices);
 }
 
-static MlirValue vector_load(struct ir *ir, const struct product *m, const struct operand *o, int first,
-                             MlirValue x, MlirValue y, MlirType vector) {
+static MlirValue vector_load(struct ir *ir, const struct product *m, const struct operand *o,
+                             int first, MlirValue x, MlirValue y, MlirType vector) {
   MlirValue operands[MAX_RANK + 1] = {o->memref};
   intptr_t n = element_at(ir, m, o, first, J, x, y, operands + 1);
   return ir_result(ir_op(ir, "vector.load", n + 1, operands, 1, &vector, 0, NULL, 0, NULL), 0);
 }
 
-static void vector_store(struct ir *ir, const struct product *m, MlirValue value, MlirValue x, MlirValue y) {
+static void vector_store(struct ir *ir, const struct product *m, MlirValue value, MlirValue x,
+                         MlirValue y) {
   MlirValue operands[MAX_RANK + 2] = {value, m->c.memref};
   intptr_t n = element_at(ir, m, &m->c, I, J, x, y, operands + 2);
   ir_op(ir, "vector.store", n + 2, operands, 0, NULL, 0, NULL, 0, NULL);
@@ -357,7 +374,8 @@ static void vector_rows(struct ir *ir, struct product *m, MlirValue base, int64_
   MlirContext ctx = ir->ctx;
   MlirType vector = mlirVectorTypeGet(1, &m->lanes, m->element);
   int64_t columns = m->extents[J].tile / m->lanes;
-  MlirValue *sums = malloc(sizeof(*sums) * (size_t)(rows * columns)), *i = malloc(sizeof(*i) * (size_t)rows);
+  MlirValue *sums = malloc(sizeof(*sums) * (size_t)(rows * columns)),
+            *i = malloc(sizeof(*i) * (size_t)rows);
   MlirValue *j = malloc(sizeof(*j) * (size_t)columns), *b = malloc(sizeof(*b) * (size_t)columns);
   for (int64_t c = 0; c < columns; ++c)
     j[c] = ir_index(ir, c * m->lanes);
@@ -377,7 +395,8 @@ static void vector_rows(struct ir *ir, struct product *m, MlirValue base, int64_
     MlirValue a = lowered(&inside, load_element(&inside, m, &m->a, I, K, i[r], k));
     a = ir_cast(&inside, "vector.broadcast", a, vector);
     for (int64_t c = 0; c < columns; ++c)
-      sums[r * columns + c] = multiply_add(&inside, m, a, b[c], ir_arg(&inside, 1 + r * columns + c));
+      sums[r * columns + c] =
+          multiply_add(&inside, m, a, b[c], ir_arg(&inside, 1 + r * columns + c));
   }
   nest_yield(&inside, loop, rows * columns, sums);
   for (int64_t r = 0; r < rows; ++r)
@@ -410,7 +429,8 @@ static MlirValue is_full(struct ir *ir, const struct product *m) {
   for (int d = 0; d < 3; ++d) {
     if (is_whole(&m->extents[d]))
       continue;
-    MlirValue left = ir_binary(ir, "arith.subi", m->extents[d].operands[0], m->extents[d].operands[1]);
+    MlirValue left =
+        ir_binary(ir, "arith.subi", m->extents[d].operands[0], m->extents[d].operands[1]);
     MlirValue fits = ir_cmpi(ir, IR_SGE, left, ir_index(ir, m->extents[d].tile));
     all = all.ptr ? ir_binary(ir, "arith.andi", all, fits) : fits;
   }

@@ -1,8 +1,10 @@
-//===- krnl_to_affine_vector.c - krnl.vectorize -----------------------------------------------------------===//
+//===- krnl_to_affine_vector.c - krnl.vectorize
+//-----------------------------------------------------------===//
 //
-// The innermost loop in steps of `lanes`: accesses whose last index is the variable (plus what does not
-// depend on it) become vector accesses, scalar ops vector ops, what does not depend on the variable is
-// broadcast. Unless the lanes divide a constant trip count, accesses are masked by what is left.
+// The innermost loop in steps of `lanes`: accesses whose last index is the variable (plus what does
+// not depend on it) become vector accesses, scalar ops vector ops, what does not depend on the
+// variable is broadcast. Unless the lanes divide a constant trip count, accesses are masked by what
+// is left.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/convert/krnl_to_affine.h"
@@ -26,8 +28,8 @@ struct widening {
 };
 
 static bool refuse(struct widening *w, MlirOperation op, const char *why) {
-  mlirxEmitErrorWithNote(w->blame, mlirOperationGetLocation(op), "this operation", "the loop cannot be vectorised: %s",
-                         why);
+  mlirxEmitErrorWithNote(w->blame, mlirOperationGetLocation(op), "this operation",
+                         "the loop cannot be vectorised: %s", why);
   return false;
 }
 
@@ -78,7 +80,8 @@ static MlirValue widened(struct widening *w, MlirValue v) {
   if (!mlirValueEqual(v, w->old_variable))
     return ir_cast(&w->ir, "vector.broadcast", uniform(w, v), vector);
   MlirValue base = ir_cast(&w->ir, "vector.broadcast", w->variable, vector);
-  MlirValue step = ir_result(ir_op(&w->ir, "vector.step", 0, NULL, 1, &vector, 0, NULL, 0, NULL), 0);
+  MlirValue step =
+      ir_result(ir_op(&w->ir, "vector.step", 0, NULL, 1, &vector, 0, NULL, 0, NULL), 0);
   MlirValue sum = ir_binary(&w->ir, "arith.addi", base, step);
   put(w, v, sum, true);
   return sum;
@@ -90,7 +93,8 @@ static MlirValue widened(struct widening *w, MlirValue v) {
 
 enum reach { SAME, NEXT, ELSEWHERE }; // the same element in all lanes, neighbours, anything else
 
-static enum reach reach_of(struct widening *w, MlirOperation op, intptr_t first, MlirAffineMap map) {
+static enum reach reach_of(struct widening *w, MlirOperation op, intptr_t first,
+                           MlirAffineMap map) {
   intptr_t results = mlirAffineMapGetNumResults(map), n = mlirAffineMapGetNumInputs(map);
   intptr_t dims = mlirAffineMapGetNumDims(map), last = results - 1;
   enum reach reach = SAME;
@@ -105,7 +109,8 @@ static enum reach reach_of(struct widening *w, MlirOperation op, intptr_t first,
       if (!depends)
         continue;
       MlirContext ctx = w->ir.ctx;
-      MlirAffineExpr minus = mlirAffineMulExprGet(mlirAffineDimExprGet(ctx, d), mlirAffineConstantExprGet(ctx, -1));
+      MlirAffineExpr minus =
+          mlirAffineMulExprGet(mlirAffineDimExprGet(ctx, d), mlirAffineConstantExprGet(ctx, -1));
       MlirAffineExpr rest = mlirSimplifyAffineExpr(mlirAffineAddExprGet(e, minus), (uint32_t)dims,
                                                    (uint32_t)mlirAffineMapGetNumSymbols(map));
       if (!is_variable || d >= dims || r != last || mlirAffineExprIsFunctionOfDim(rest, d))
@@ -121,7 +126,8 @@ static MlirAffineMap map_of(MlirOperation op) {
 }
 
 // Index values of the first lane, after `n` operands in out.
-static intptr_t first_indices(struct widening *w, MlirOperation op, intptr_t first, MlirValue *out, intptr_t n) {
+static intptr_t first_indices(struct widening *w, MlirOperation op, intptr_t first, MlirValue *out,
+                              intptr_t n) {
   MlirAffineMap map = map_of(op);
   intptr_t inputs = mlirAffineMapGetNumInputs(map), dims = mlirAffineMapGetNumDims(map);
   MlirValue *operands = malloc(sizeof(*operands) * (size_t)(inputs + 1));
@@ -230,8 +236,9 @@ static void copy_uniform(struct widening *w, MlirOperation op) {
 
 // In lanes that are not there a divisor is zero, which a processor may trap on: divide by one.
 static void guard_division(struct widening *w, MlirOperation op, MlirValue *operands) {
-  static const char *const divisions[] = {"arith.divsi",      "arith.divui",     "arith.remsi",    "arith.remui",
-                                          "arith.floordivsi", "arith.ceildivsi", "arith.ceildivui"};
+  static const char *const divisions[] = {"arith.divsi",    "arith.divui",      "arith.remsi",
+                                          "arith.remui",    "arith.floordivsi", "arith.ceildivsi",
+                                          "arith.ceildivui"};
   for (size_t i = 0; w->mask.ptr && i < sizeof(divisions) / sizeof(divisions[0]); ++i)
     if (ir_is(op, divisions[i])) {
       MlirValue one = ir_int(&w->ir, mlirValueGetType(operands[1]), 1);
@@ -255,8 +262,8 @@ static bool widen_elementwise(struct widening *w, MlirOperation op) {
   if (!is_lane_type(result))
     return refuse(w, op, "expected a scalar");
   guard_division(w, op, operands);
-  MlirOperationState state =
-      mlirOperationStateGet(mlirIdentifierStr(mlirOperationGetName(op)), mlirOperationGetLocation(op));
+  MlirOperationState state = mlirOperationStateGet(mlirIdentifierStr(mlirOperationGetName(op)),
+                                                   mlirOperationGetLocation(op));
   result = vector_of(w, result);
   mlirOperationStateAddOperands(&state, n, operands);
   mlirOperationStateAddResults(&state, 1, &result);
@@ -293,7 +300,9 @@ static bool widen_op(struct widening *w, MlirOperation op) {
 // The loop
 //===----------------------------------------------------------------------===//
 
-static MlirBlock body_of(MlirOperation op) { return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)); }
+static MlirBlock body_of(MlirOperation op) {
+  return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+}
 
 // Index arithmetic that went into the accesses' maps.
 static void erase_dead(MlirBlock body) {
@@ -330,14 +339,16 @@ static MlirValue lanes_left(struct widening *w, const struct affine_loop *loop) 
   operands[list.num_dims] = w->variable;
   for (intptr_t i = 0; i < list.num_symbols; ++i)
     operands[dims + i] = list.symbols[i];
-  MlirValue left = list.num_exprs == 1 ? ir_apply(&w->ir, map, n, operands) : ir_affine_min(&w->ir, map, n, operands);
+  MlirValue left = list.num_exprs == 1 ? ir_apply(&w->ir, map, n, operands)
+                                       : ir_affine_min(&w->ir, map, n, operands);
   free(operands);
   affine_list_free(&list);
   return left;
 }
 
 bool nest_vectorize(MlirOperation loop_op, MlirOperation schedule_op) {
-  struct widening w = {.loop = loop_op, .blame = schedule_op, .lanes = krnl_int_attr(schedule_op, "lanes", 1)};
+  struct widening w = {
+      .loop = loop_op, .blame = schedule_op, .lanes = krnl_int_attr(schedule_op, "lanes", 1)};
   if (!ir_is(loop_op, "affine.for"))
     return refuse(&w, loop_op, "its bounds are not affine");
   struct affine_loop loop = read_affine_for(loop_op);
@@ -357,8 +368,8 @@ bool nest_vectorize(MlirOperation loop_op, MlirOperation schedule_op) {
   w.old_variable = mlirBlockGetArgument(old, 0);
   struct ir ir = ir_before(loop_op);
   intptr_t m = mlirAffineMapGetNumInputs(loop.lower), n = mlirAffineMapGetNumInputs(loop.upper);
-  MlirOperation wide = ir_affine_for(&ir, loop.lower, m, loop.lower_operands, loop.upper, n, loop.upper_operands,
-                                     w.lanes, 0, NULL, &w.ir);
+  MlirOperation wide = ir_affine_for(&ir, loop.lower, m, loop.lower_operands, loop.upper, n,
+                                     loop.upper_operands, w.lanes, 0, NULL, &w.ir);
   w.variable = ir_arg(&w.ir, 0);
   int64_t trip;
   if (!nest_constant_trip(loop_op, &loop, &trip) || trip % w.lanes) {

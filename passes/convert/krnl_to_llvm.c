@@ -1,8 +1,9 @@
-//===- krnl_to_llvm.c - convert-krnl-to-llvm ---------------------------------------------------===//
+//===- krnl_to_llvm.c - convert-krnl-to-llvm
+//---------------------------------------------------===//
 //
-// Runs last, after convert-func-to-llvm. krnl.entry_point becomes the constant onyx_manifest and the
-// functions onyx_entry and onyx_init, which pass an array of pointers to descriptors on to the C
-// interface that llvm.emit_c_interface made (docs/abi.md).
+// Runs last, after convert-func-to-llvm. krnl.entry_point becomes the constant onyx_manifest and
+// the functions onyx_entry and onyx_init, which pass an array of pointers to descriptors on to the
+// C interface that llvm.emit_c_interface made (docs/abi.md).
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/krnl/krnl.h"
@@ -13,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static MlirType llvm_type(MlirContext ctx, const char *text) { return mlirTypeParseGet(ctx, ir_str(text)); }
+static MlirType llvm_type(MlirContext ctx, const char *text) {
+  return mlirTypeParseGet(ctx, ir_str(text));
+}
 static MlirAttribute llvm_attr(MlirContext ctx, const char *text) {
   return mlirAttributeParseGet(ctx, ir_str(text));
 }
@@ -36,12 +39,14 @@ static MlirValue load_pointer(struct ir *ir, MlirValue array, int32_t index) {
   MlirType pointer = llvm_type(ir->ctx, "!llvm.ptr");
   struct ir_attr attrs[] = {{"rawConstantIndices", mlirDenseI32ArrayGet(ir->ctx, 1, &index)},
                             {"elem_type", mlirTypeAttrGet(pointer)}};
-  MlirValue at = ir_result(ir_op(ir, "llvm.getelementptr", 1, &array, 1, &pointer, 2, attrs, 0, NULL), 0);
+  MlirValue at =
+      ir_result(ir_op(ir, "llvm.getelementptr", 1, &array, 1, &pointer, 2, attrs, 0, NULL), 0);
   return ir_result(ir_op(ir, "llvm.load", 1, &at, 1, &pointer, 0, NULL, 0, NULL), 0);
 }
 
 // llvm.func NAME(ptr args, ptr results) that calls `callee` with [results,] args[0], args[1], ..
-static void make_entry(struct ir *ir, const char *name, const char *callee, intptr_t num_args, bool has_results) {
+static void make_entry(struct ir *ir, const char *name, const char *callee, intptr_t num_args,
+                       bool has_results) {
   MlirContext ctx = ir->ctx;
   MlirType pointer = llvm_type(ctx, "!llvm.ptr");
   struct ir_attr attrs[] = {
@@ -49,7 +54,8 @@ static void make_entry(struct ir *ir, const char *name, const char *callee, intp
       {"function_type", mlirTypeAttrGet(llvm_type(ctx, "!llvm.func<void (ptr, ptr)>"))},
       {"linkage", llvm_attr(ctx, "#llvm.linkage<external>")}};
   MlirRegion region = mlirRegionCreate();
-  MlirBlock block = mlirBlockCreate(2, (MlirType[]){pointer, pointer}, (MlirLocation[]){ir->loc, ir->loc});
+  MlirBlock block =
+      mlirBlockCreate(2, (MlirType[]){pointer, pointer}, (MlirLocation[]){ir->loc, ir->loc});
   mlirRegionAppendOwnedBlock(region, block);
   ir_op(ir, "llvm.func", 0, NULL, 0, NULL, 3, attrs, 1, &region);
   struct ir at = ir_at_end(block, ir->loc);
@@ -69,7 +75,8 @@ static void make_entry(struct ir *ir, const char *name, const char *callee, intp
 }
 
 static intptr_t type_arity(MlirOperation function, bool *returns) {
-  // !llvm.func<R (A, B)> has no accessor for arguments of a parsed type here: the C interface has a body.
+  // !llvm.func<R (A, B)> has no accessor for arguments of a parsed type here: the C interface has a
+  // body.
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
   *returns = false;
   for (MlirBlock b = body; !mlirBlockIsNull(b); b = mlirBlockGetNextInRegion(b)) {
@@ -79,23 +86,27 @@ static intptr_t type_arity(MlirOperation function, bool *returns) {
   return mlirBlockGetNumArguments(body);
 }
 
-// `attribute` names the function; its C interface has a leading result argument if the plain function
-// returns anything.
-static bool lower_one(struct ir *ir, MlirOperation module, MlirOperation entry, const char *attribute,
-                      const char *name) {
+// `attribute` names the function; its C interface has a leading result argument if the plain
+// function returns anything.
+static bool lower_one(struct ir *ir, MlirOperation module, MlirOperation entry,
+                      const char *attribute, const char *name) {
   MlirAttribute ref = mlirOperationGetAttributeByName(entry, ir_str(attribute));
   if (mlirAttributeIsNull(ref))
     return true;
   MlirStringRef symbol = mlirSymbolRefAttrGetRootReference(ref);
   char interface[512];
   snprintf(interface, sizeof(interface), "_mlir_ciface_%.*s", (int)symbol.length, symbol.data);
-  MlirOperation plain = ir_lookup_symbol(module, symbol), function = ir_lookup_symbol(module, ir_str(interface));
+  MlirOperation plain = ir_lookup_symbol(module, symbol),
+                function = ir_lookup_symbol(module, ir_str(interface));
   bool returns, unused;
   if (mlirOperationIsNull(plain) || !ir_is(plain, "llvm.func") || mlirOperationIsNull(function) ||
-      !ir_is(function, "llvm.func") || mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(plain, 0)))) {
-    mlirxEmitError(entry, "%s: expected an llvm.func @%.*s with a C interface (llvm.emit_c_interface, then "
-                          "convert-func-to-llvm)",
-                   attribute, (int)symbol.length, symbol.data);
+      !ir_is(function, "llvm.func") ||
+      mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(plain, 0)))) {
+    mlirxEmitError(
+        entry,
+        "%s: expected an llvm.func @%.*s with a C interface (llvm.emit_c_interface, then "
+        "convert-func-to-llvm)",
+        attribute, (int)symbol.length, symbol.data);
     return false;
   }
   type_arity(plain, &returns);
@@ -111,7 +122,8 @@ static bool lower_entry_point(MlirOperation module, MlirOperation entry) {
   struct ir ir = ir_before(entry);
   make_manifest(&ir, text);
   free(text);
-  if (!lower_one(&ir, module, entry, "func", "onyx_entry") || !lower_one(&ir, module, entry, "init", "onyx_init"))
+  if (!lower_one(&ir, module, entry, "func", "onyx_entry") ||
+      !lower_one(&ir, module, entry, "init", "onyx_init"))
     return false;
   mlirOperationDestroy(entry);
   return true;

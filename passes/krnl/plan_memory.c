@@ -1,10 +1,11 @@
-//===- plan_memory.c - krnl-plan-memory ------------------------------------------------------------===//
+//===- plan_memory.c - krnl-plan-memory
+//------------------------------------------------------------===//
 //
-// Buffers of static size that do not leave the function become views of its argument marked krnl.arena, at
-// offsets such that buffers that live at the same time do not overlap. Time is the op of the function's
-// body: a loop counts as a whole. krnl.arena_bytes on the function says how much it takes,
-// krnl.arena_live_bytes the most that lives at once, below which no plan can go. Other buffers that do not
-// leave get a memref.dealloc after their last use where they have none.
+// Buffers of static size that do not leave the function become views of its argument marked
+// krnl.arena, at offsets such that buffers that live at the same time do not overlap. Time is the
+// op of the function's body: a loop counts as a whole. krnl.arena_bytes on the function says how
+// much it takes, krnl.arena_live_bytes the most that lives at once, below which no plan can go.
+// Other buffers that do not leave get a memref.dealloc after their last use where they have none.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/krnl/krnl.h"
@@ -19,7 +20,7 @@ enum { OPTION_POISON };
 
 struct buffer {
   MlirOperation alloc;
-  int64_t size; // bytes, a multiple of ALIGNMENT; -1: not for the arena
+  int64_t size;       // bytes, a multiple of ALIGNMENT; -1: not for the arena
   size_t first, last; // ops of the function's body, inclusive
   bool escapes, has_dealloc, used;
   int64_t offset;
@@ -82,9 +83,15 @@ static size_t time_of(const struct plan *p, MlirOperation op) {
 
 // Ops whose result is the same memory.
 static bool is_alias(MlirOperation op) {
-  static const char *const names[] = {"memref.cast",         "memref.view",           "memref.subview",
-                                      "memref.reshape",      "memref.reinterpret_cast", "memref.expand_shape",
-                                      "memref.collapse_shape", "memref.assume_alignment", "memref.memory_space_cast",
+  static const char *const names[] = {"memref.cast",
+                                      "memref.view",
+                                      "memref.subview",
+                                      "memref.reshape",
+                                      "memref.reinterpret_cast",
+                                      "memref.expand_shape",
+                                      "memref.collapse_shape",
+                                      "memref.assume_alignment",
+                                      "memref.memory_space_cast",
                                       "memref.transpose"};
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
     if (ir_is(op, names[i]))
@@ -97,11 +104,13 @@ static bool is_access(MlirOperation op) {
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
   if (name.length > 8 && !strncmp(name.data, "krnl.seq", 8))
     return false; // a sequence keeps what is put into it
-  static const char *const dialects[] = {"memref.", "affine.", "vector.", "linalg.", "krnl.", "arith."};
+  static const char *const dialects[] = {"memref.", "affine.", "vector.",
+                                         "linalg.", "krnl.",   "arith."};
   for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); ++i)
     if (name.length > strlen(dialects[i]) && !strncmp(name.data, dialects[i], strlen(dialects[i])))
       return !ir_is(op, "affine.yield") && !ir_is(op, "affine.for") && !mlirxIsA(op, &krnl_yield) &&
-             !mlirxIsA(op, &krnl_iterate) && !ir_is(op, "memref.extract_aligned_pointer_as_index") &&
+             !mlirxIsA(op, &krnl_iterate) &&
+             !ir_is(op, "memref.extract_aligned_pointer_as_index") &&
              !ir_is(op, "memref.extract_strided_metadata") && !ir_is(op, "memref.store");
   return false;
 }
@@ -165,12 +174,14 @@ static int64_t element_size(MlirType e) {
 
 // Bytes, rounded up; -1 for a size that is dynamic, unknown or too large.
 static int64_t size_of(MlirType type) {
-  if (!mlirShapedTypeHasStaticShape(type) || !mlirAffineMapIsIdentity(mlirMemRefTypeGetAffineMap(type)) ||
+  if (!mlirShapedTypeHasStaticShape(type) ||
+      !mlirAffineMapIsIdentity(mlirMemRefTypeGetAffineMap(type)) ||
       !mlirAttributeIsNull(mlirMemRefTypeGetMemorySpace(type)))
     return -1;
   int64_t size = element_size(mlirShapedTypeGetElementType(type));
   for (intptr_t i = 0; i < mlirShapedTypeGetRank(type) && size >= 0; ++i)
-    if (__builtin_mul_overflow(size, mlirShapedTypeGetDimSize(type, i), &size) || size > INT64_MAX / 4)
+    if (__builtin_mul_overflow(size, mlirShapedTypeGetDimSize(type, i), &size) ||
+        size > INT64_MAX / 4)
       return -1;
   return size < 0 ? -1 : (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
@@ -245,8 +256,8 @@ static int by_area(const void *x, const void *y) {
   return left != right ? (left > right ? -1 : 1) : by_size(x, y);
 }
 
-// Puts each into the smallest gap between those placed that live with it, else on top. placed[] is kept
-// in order of offsets. Returns the end of the highest.
+// Puts each into the smallest gap between those placed that live with it, else on top. placed[] is
+// kept in order of offsets. Returns the end of the highest.
 static int64_t place(struct buffer **order, size_t n, struct buffer **placed) {
   int64_t peak = 0;
   size_t num_placed = 0;
@@ -325,8 +336,8 @@ static MlirAttribute function_attr(MlirOperation f, const char *name) {
 static MlirValue arena_argument(MlirOperation function, MlirBlock body) {
   MlirAttribute all = function_attr(function, "arg_attrs");
   for (intptr_t i = 0; !mlirAttributeIsNull(all) && i < mlirArrayAttrGetNumElements(all); ++i)
-    if (!mlirAttributeIsNull(
-            mlirDictionaryAttrGetElementByName(mlirArrayAttrGetElement(all, i), ir_str("krnl.arena"))))
+    if (!mlirAttributeIsNull(mlirDictionaryAttrGetElementByName(mlirArrayAttrGetElement(all, i),
+                                                                ir_str("krnl.arena"))))
       return mlirBlockGetArgument(body, i);
   return (MlirValue){NULL};
 }
@@ -341,7 +352,8 @@ static MlirValue add_arena_argument(MlirOperation function, MlirBlock body) {
   MlirAttribute all = function_attr(function, "arg_attrs");
   for (intptr_t i = 0; i < n; ++i) {
     types[i] = mlirFunctionTypeGetInput(type, i);
-    attrs[i] = mlirAttributeIsNull(all) ? mlirDictionaryAttrGet(ctx, 0, NULL) : mlirArrayAttrGetElement(all, i);
+    attrs[i] = mlirAttributeIsNull(all) ? mlirDictionaryAttrGet(ctx, 0, NULL)
+                                        : mlirArrayAttrGetElement(all, i);
   }
   int64_t size = ir_dynamic();
   types[n] = ir_memref(mlirIntegerTypeGet(ctx, 8), 1, &size);
@@ -352,7 +364,8 @@ static MlirValue add_arena_argument(MlirOperation function, MlirBlock body) {
     types[n + 1 + i] = mlirFunctionTypeGetResult(type, i);
   MlirType wider = mlirFunctionTypeGet(ctx, n + 1, types, m, types + n + 1);
   mlirOperationSetAttributeByName(function, ir_str("function_type"), mlirTypeAttrGet(wider));
-  mlirOperationSetAttributeByName(function, ir_str("arg_attrs"), mlirArrayAttrGet(ctx, n + 1, attrs));
+  mlirOperationSetAttributeByName(function, ir_str("arg_attrs"),
+                                  mlirArrayAttrGet(ctx, n + 1, attrs));
   MlirValue argument = mlirBlockAddArgument(body, types[n], mlirOperationGetLocation(function));
   free(types);
   free(attrs);
@@ -372,8 +385,8 @@ static void erase_deallocs(MlirValue value) {
   }
 }
 
-// Fills the range with ones (a NaN in every float type) where the buffer's life begins: who reads what nobody wrote,
-// or what lay there before, is found out.
+// Fills the range with ones (a NaN in every float type) where the buffer's life begins: who reads
+// what nobody wrote, or what lay there before, is found out.
 static void fill_with_poison(struct ir ir, MlirValue arena, int64_t offset, int64_t size) {
   MlirType byte = ir_int_type(&ir, 8);
   MlirValue bytes = ir_view(&ir, arena, ir_index(&ir, offset), ir_memref(byte, 1, &size), 0, NULL);
@@ -388,7 +401,8 @@ static void put_into_arena(struct buffer *b, MlirValue arena, int64_t base, bool
   MlirValue value = ir_result(b->alloc, 0);
   erase_deallocs(value);
   struct ir ir = ir_before(b->alloc);
-  MlirValue view = ir_view(&ir, arena, ir_index(&ir, base + b->offset), mlirValueGetType(value), 0, NULL);
+  MlirValue view =
+      ir_view(&ir, arena, ir_index(&ir, base + b->offset), mlirValueGetType(value), 0, NULL);
   if (poison && b->size)
     fill_with_poison(ir, arena, base + b->offset, b->size);
   mlirValueReplaceAllUsesOfWith(value, view);
@@ -468,8 +482,9 @@ static bool is_entry(MlirOperation module, MlirOperation function) {
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
   for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op)) {
-    MlirAttribute func = mlirxIsA(op, &krnl_entry_point) ? mlirOperationGetAttributeByName(op, ir_str("func"))
-                                                         : mlirAttributeGetNull();
+    MlirAttribute func = mlirxIsA(op, &krnl_entry_point)
+                             ? mlirOperationGetAttributeByName(op, ir_str("func"))
+                             : mlirAttributeGetNull();
     if (!mlirAttributeIsNull(func) &&
         mlirStringRefEqual(mlirSymbolRefAttrGetRootReference(func), mlirStringAttrGetValue(name)))
       return true;
@@ -494,7 +509,8 @@ static MlirLogicalResult run(MlirxPass pass, MlirOperation op, void *state) {
 
 static const char *const dependents[] = {"arith", "memref", "scf", NULL};
 static const MlirxOption options[] = {
-    [OPTION_POISON] = {"poison", MLIRX_OPT_BOOL, NULL, "fill every buffer with ones where its life begins (to find errors)"},
+    [OPTION_POISON] = {"poison", MLIRX_OPT_BOOL, NULL,
+                       "fill every buffer with ones where its life begins (to find errors)"},
     {0}};
 
 const MlirxPassDescriptor krnl_plan_memory = {

@@ -1,7 +1,8 @@
-//===- print_loop_nest.c - krnl-print-loop-nest ----------------------------------------------------------===//
+//===- print_loop_nest.c - krnl-print-loop-nest
+//----------------------------------------------------------===//
 //
-// The loops of each function as indented text, to stderr: bounds, steps, and the accesses in them. Loops are
-// called by their depth, other values by their names.
+// The loops of each function as indented text, to stderr: bounds, steps, and the accesses in them.
+// Loops are called by their depth, other values by their names.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/krnl/krnl.h"
@@ -61,7 +62,8 @@ static void put_value(struct printer *p, MlirValue v) {
 // Expressions
 //===----------------------------------------------------------------------===//
 
-static void put_expr(struct printer *p, MlirAffineExpr e, intptr_t num_dims, const MlirValue *operands, bool inner) {
+static void put_expr(struct printer *p, MlirAffineExpr e, intptr_t num_dims,
+                     const MlirValue *operands, bool inner) {
   if (mlirAffineExprIsADim(e)) {
     put_value(p, operands[mlirAffineDimExprGetPosition(e)]);
     return;
@@ -81,18 +83,21 @@ static void put_expr(struct printer *p, MlirAffineExpr e, intptr_t num_dims, con
   if (sum && mlirAffineExprIsAConstant(b) && mlirAffineConstantExprGetValue(b) < 0) {
     putf(p, " - %lld", -(long long)mlirAffineConstantExprGetValue(b));
   } else {
-    putf(p, " %s ", sum                               ? "+"
-                    : mlirAffineExprIsAMul(e)         ? "*"
-                    : mlirAffineExprIsAMod(e)         ? "mod"
-                    : mlirAffineExprIsAFloorDiv(e)    ? "floordiv"
-                                                      : "ceildiv");
-    put_expr(p, b, num_dims, operands, !sum || !(mlirAffineExprIsAAdd(b) || mlirAffineExprIsAMul(b)));
+    putf(p, " %s ",
+         sum                            ? "+"
+         : mlirAffineExprIsAMul(e)      ? "*"
+         : mlirAffineExprIsAMod(e)      ? "mod"
+         : mlirAffineExprIsAFloorDiv(e) ? "floordiv"
+                                        : "ceildiv");
+    put_expr(p, b, num_dims, operands,
+             !sum || !(mlirAffineExprIsAAdd(b) || mlirAffineExprIsAMul(b)));
   }
   putf(p, "%s", inner ? ")" : "");
 }
 
 // Results of the map between commas; with `combine` and several of them as combine(..).
-static void put_map(struct printer *p, MlirOperation op, MlirAffineMap map, intptr_t first, const char *combine) {
+static void put_map(struct printer *p, MlirOperation op, MlirAffineMap map, intptr_t first,
+                    const char *combine) {
   intptr_t n = mlirAffineMapGetNumInputs(map), results = mlirAffineMapGetNumResults(map);
   MlirValue *operands = malloc(sizeof(*operands) * (size_t)(n + 1));
   for (intptr_t i = 0; i < n; ++i)
@@ -156,12 +161,18 @@ static bool put_access(struct printer *p, MlirOperation op) {
     const char *name, *word;
     int memref;
     bool affine;
-  } known[] = {{"affine.load", "load", 0, true},          {"affine.store", "store", 1, true},
-               {"memref.load", "load", 0, false},         {"memref.store", "store", 1, false},
-               {"krnl.load", "load", 0, false},           {"krnl.store", "store", 1, false},
-               {"vector.load", "vector load", 0, false},  {"vector.store", "vector store", 1, false},
-               {"vector.maskedload", "masked load", 0, false}, {"vector.maskedstore", "masked store", 0, false},
-               {"affine.vector_load", "vector load", 0, true}, {"affine.vector_store", "vector store", 1, true}};
+  } known[] = {{"affine.load", "load", 0, true},
+               {"affine.store", "store", 1, true},
+               {"memref.load", "load", 0, false},
+               {"memref.store", "store", 1, false},
+               {"krnl.load", "load", 0, false},
+               {"krnl.store", "store", 1, false},
+               {"vector.load", "vector load", 0, false},
+               {"vector.store", "vector store", 1, false},
+               {"vector.maskedload", "masked load", 0, false},
+               {"vector.maskedstore", "masked store", 0, false},
+               {"affine.vector_load", "vector load", 0, true},
+               {"affine.vector_store", "vector store", 1, true}};
   for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); ++i) {
     if (!ir_is(op, known[i].name))
       continue;
@@ -193,7 +204,8 @@ static void put_regions(struct printer *p, MlirOperation op, int depth) {
       put_block(p, b, depth);
 }
 
-static void put_loop(struct printer *p, MlirOperation op, int depth, bool affine, const char *word) {
+static void put_loop(struct printer *p, MlirOperation op, int depth, bool affine,
+                     const char *word) {
   indent(p, depth);
   if (affine)
     put_affine_head(p, op, word);
@@ -202,7 +214,8 @@ static void put_loop(struct printer *p, MlirOperation op, int depth, bool affine
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
   bool room = p->num_variables < 128;
   if (room) {
-    p->variables[p->num_variables] = (struct variable){mlirBlockGetArgument(body, 0), p->num_variables};
+    p->variables[p->num_variables] =
+        (struct variable){mlirBlockGetArgument(body, 0), p->num_variables};
     ++p->num_variables;
   }
   put_regions(p, op, depth + 1);
@@ -212,8 +225,8 @@ static void put_loop(struct printer *p, MlirOperation op, int depth, bool affine
 static void put_op(struct printer *p, MlirOperation op, int depth) {
   if (ir_is(op, "affine.for")) {
     put_loop(p, op, depth, true, "for");
-  } else if (ir_is(op, "affine.parallel") &&
-             mlirBlockGetNumArguments(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0))) == 1) {
+  } else if (ir_is(op, "affine.parallel") && mlirBlockGetNumArguments(mlirRegionGetFirstBlock(
+                                                 mlirOperationGetRegion(op, 0))) == 1) {
     put_loop(p, op, depth, true, "parallel");
   } else if (ir_is(op, "scf.for")) {
     put_loop(p, op, depth, false, "for");

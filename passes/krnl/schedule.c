@@ -1,8 +1,10 @@
-//===- schedule.c - krnl-schedule --------------------------------------------------------------------===//
+//===- schedule.c - krnl-schedule
+//--------------------------------------------------------------------===//
 //
 // A schedule kept apart from the code: a module with a function for each nest, named like it, one
-// !krnl.loop argument a loop, its body the schedule ops. They are put behind the nest's krnl.define_loops,
-// and every krnl.iterate that lists one of its loops lists what the schedule made of it instead.
+// !krnl.loop argument a loop, its body the schedule ops. They are put behind the nest's
+// krnl.define_loops, and every krnl.iterate that lists one of its loops lists what the schedule
+// made of it instead.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/krnl/krnl.h"
@@ -25,7 +27,8 @@ static bool is_schedule_op(MlirOperation op) {
 //===----------------------------------------------------------------------===//
 
 static bool check_function(MlirOperation f) {
-  if (!ir_is(f, "func.func") || mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(f, 0)))) {
+  if (!ir_is(f, "func.func") ||
+      mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(f, 0)))) {
     mlirxEmitError(f, "expected a function with the schedule of a nest");
     return false;
   }
@@ -162,8 +165,8 @@ static bool apply(MlirOperation function, MlirOperation define) {
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
   intptr_t expected = mlirOperationGetNumResults(define), found = mlirBlockGetNumArguments(body);
   if (expected != found) {
-    mlirxEmitErrorWithNote(function, mlirOperationGetLocation(define), "the nest", "expected %d loops, found %d",
-                           (int)expected, (int)found);
+    mlirxEmitErrorWithNote(function, mlirOperationGetLocation(define), "the nest",
+                           "expected %d loops, found %d", (int)expected, (int)found);
     return false;
   }
   if (has_schedule(define)) {
@@ -209,8 +212,8 @@ static MlirLogicalResult run(MlirxPass pass, MlirOperation module, void *state) 
     return mlirxEmitError(module, "krnl-schedule needs file=FILE, a module of schedules");
   MlirModule schedules = mlirModuleCreateParseFromFile(mlirOperationGetContext(module), file);
   if (mlirModuleIsNull(schedules))
-    return mlirxEmitError(module, "krnl-schedule: \"%.*s\" cannot be read as a module", (int)file.length,
-                          file.data);
+    return mlirxEmitError(module, "krnl-schedule: \"%.*s\" cannot be read as a module",
+                          (int)file.length, file.data);
   bool good = apply_all(mlirModuleGetOperation(schedules), module);
   mlirModuleDestroy(schedules);
   return good ? mlirLogicalResultSuccess() : mlirLogicalResultFailure();
@@ -219,7 +222,8 @@ static MlirLogicalResult run(MlirxPass pass, MlirOperation module, void *state) 
 static const char *const anchors[] = {"builtin.module", NULL};
 static const char *const dependents[] = {"arith", "func", "krnl", NULL};
 static const MlirxOption options[] = {
-    [OPTION_FILE] = {"file", MLIRX_OPT_STRING, NULL, "module with a function of schedule ops for each nest"},
+    [OPTION_FILE] = {"file", MLIRX_OPT_STRING, NULL,
+                     "module with a function of schedule ops for each nest"},
     {0}};
 
 const MlirxPassDescriptor krnl_schedule = {

@@ -1,16 +1,18 @@
 // onnx-hoist-constants: what only constants make is made once, when the model is loaded.
 //
-// An operator over constants that constprop-onnx left, because its result is too large for the text, is
-// marked `onyx.init`. The lowering emits the marked ones into the init function, and their results into
-// the constants block; without the pass they are computed in every run. Marks may be set or taken away
-// by hand.
+// An operator over constants that constprop-onnx left, because its result is too large for the
+// text, is marked `onyx.init`. The lowering emits the marked ones into the init function, and their
+// results into the constants block; without the pass they are computed in every run. Marks may be
+// set or taken away by hand.
 #include "dialects/onnx/onnx.h"
 #include "dialects/onnx/ops/op.h"
 #include "passes/onnx/infer.h"
 #include "passes/onnx/passes.h"
 #include "passes/onnx/rewrite.h"
 
-static MlirStringRef str(const char *text) { return mlirStringRefCreateFromCString(text); }
+static MlirStringRef str(const char *text) {
+  return mlirStringRefCreateFromCString(text);
+}
 
 static bool is_marked(MlirOperation op) {
   return !mlirAttributeIsNull(mlirOperationGetAttributeByName(op, str(ONYX_INIT)));
@@ -36,7 +38,8 @@ static bool static_tensors(MlirOperation op) {
     if (mlirTypeIsANone(type))
       continue;
     if (!mlirTypeIsARankedTensor(type) || !mlirShapedTypeHasStaticShape(type) ||
-        onnx_elem_from_mlir(mlirShapedTypeGetElementType(type)) == ONYX_STRING) // the strings themselves end with the run
+        onnx_elem_from_mlir(mlirShapedTypeGetElementType(type)) ==
+            ONYX_STRING) // the strings themselves end with the run
       return false;
   }
   return true;
@@ -64,10 +67,12 @@ static MlirLogicalResult mark(MlirOperation function, void *user) {
   for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op)) {
     const onyx_schema *row = onnx_schema_of(op);
-    if (!row || onnx_is(op, "Constant") || is_marked(op) || mlirOperationGetNumRegions(op) || !mlirxIsPure(op) ||
-        !has_comprehension(row) || !static_tensors(op) || !constant_operands(op))
+    if (!row || onnx_is(op, "Constant") || is_marked(op) || mlirOperationGetNumRegions(op) ||
+        !mlirxIsPure(op) || !has_comprehension(row) || !static_tensors(op) ||
+        !constant_operands(op))
       continue;
-    mlirOperationSetDiscardableAttributeByName(op, str(ONYX_INIT), mlirUnitAttrGet(mlirOperationGetContext(op)));
+    mlirOperationSetDiscardableAttributeByName(op, str(ONYX_INIT),
+                                               mlirUnitAttrGet(mlirOperationGetContext(op)));
     mlirxReportHit(pass, row->name);
   }
   return mlirLogicalResultSuccess();

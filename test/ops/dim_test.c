@@ -1,4 +1,5 @@
-// The dim algebra: what folds, what stays, and that a simplified dim has the value of what was asked for.
+// The dim algebra: what folds, what stays, and that a simplified dim has the value of what was
+// asked for.
 #include "dialects/onnx/ops/dim.h"
 
 #include <stdio.h>
@@ -18,7 +19,8 @@ static void test_folding(void) {
   onyx_arena *arena = onyx_arena_create();
   dim_context *c = dim_context_create(arena);
   const dim *n = dim_sym_extent(c, 0), *m = dim_sym_extent(c, 1), *v = dim_sym(c, 2);
-  const dim *zero = dim_const(c, 0), *one = dim_const(c, 1), *two = dim_const(c, 2), *four = dim_const(c, 4);
+  const dim *zero = dim_const(c, 0), *one = dim_const(c, 1), *two = dim_const(c, 2),
+            *four = dim_const(c, 4);
   expect(arena, dim_add(c, n, zero), "s0");
   expect(arena, dim_sub(c, dim_add(c, n, m), n), "s1");
   expect(arena, dim_add(c, dim_add(c, n, two), four), "s0 + 6");
@@ -105,8 +107,8 @@ static void test_random(void) {
   for (int round = 0; round < 3000; round++) {
     onyx_arena *arena = onyx_arena_create();
     dim_context *c = dim_context_create(arena);
-    symbols[0] = next_random(8);       // an extent
-    symbols[1] = next_random(15) - 7;  // any value
+    symbols[0] = next_random(8);      // an extent
+    symbols[1] = next_random(15) - 7; // any value
     pair pool[24] = {{dim_sym_extent(c, 0), symbols[0]}, {dim_sym(c, 1), symbols[1]}};
     int n = 2;
     for (; n < 6; n++)
@@ -118,9 +120,11 @@ static void test_random(void) {
       pool[n] = combine(c, (int)next_random(10), a, b);
       int64_t got, lo, hi;
       dim_bounds(c, pool[n].d, &lo, &hi);
-      if (!dim_eval(pool[n].d, symbol, NULL, &got) || got != pool[n].value || got < lo || got > hi) {
-        printf("%s with s0 = %lld, s1 = %lld: expected %lld, found %lld\n", dim_text(arena, pool[n].d, NULL, NULL),
-               (long long)symbols[0], (long long)symbols[1], (long long)pool[n].value, (long long)got);
+      if (!dim_eval(pool[n].d, symbol, NULL, &got) || got != pool[n].value || got < lo ||
+          got > hi) {
+        printf("%s with s0 = %lld, s1 = %lld: expected %lld, found %lld\n",
+               dim_text(arena, pool[n].d, NULL, NULL), (long long)symbols[0], (long long)symbols[1],
+               (long long)pool[n].value, (long long)got);
         failures++;
         break;
       }

@@ -162,7 +162,8 @@ static g_graph *copy_graph(const graph *g) {
 
 static import *start(void) {
   import *im = zeroed(1, sizeof *im);
-  im->options = (import_options){.input = "-", .inline_elements = 64, .entry = "main_graph", .batch = -1, .quiet = true};
+  im->options = (import_options){
+      .input = "-", .inline_elements = 64, .entry = "main_graph", .batch = -1, .quiet = true};
   return im;
 }
 
@@ -188,6 +189,7 @@ g_tensor *tensor_file_read(const char *path, char *message) {
     return NULL;
   }
   source_use_bytes(im, bytes, size);
-  Onnx__TensorProto *p = wire_decode(im, &onnx__tensor_proto__descriptor, bytes, size, "the tensor");
+  Onnx__TensorProto *p =
+      wire_decode(im, &onnx__tensor_proto__descriptor, bytes, size, "the tensor");
   return copy_tensor(tensor_read(im, p, str_of(path)));
 }

@@ -1,5 +1,5 @@
-// What the node tests need of a .onnx file and of .pb files, through the importer's reader. A header of its
-// own: the importer's types and the operators' share names.
+// What the node tests need of a .onnx file and of .pb files, through the importer's reader. A
+// header of its own: the importer's types and the operators' share names.
 #ifndef ONYX_TEST_GRAPH_READER_H
 #define ONYX_TEST_GRAPH_READER_H
 
@@ -42,7 +42,8 @@ typedef struct g_graph {
   onyx_elem *in_elem; // as the graph says: bfloat16 comes as uint16 in old files
 } g_graph;
 
-// NULL with a message (of 1024 bytes) when it cannot be read. Nothing is freed before the program ends.
+// NULL with a message (of 1024 bytes) when it cannot be read. Nothing is freed before the program
+// ends.
 g_graph *graph_read(const char *path, char *message);
 // A TensorProto; NULL when it is none.
 g_tensor *tensor_file_read(const char *path, char *message);

@@ -15,11 +15,12 @@ static _Noreturn void wrong(const char *what, const char *at) {
 static const struct {
   const char *name;
   onyx_elem elem;
-} elems[] = {{"f32", ONYX_F32}, {"f64", ONYX_F64}, {"f16", ONYX_F16}, {"bf16", ONYX_BF16}, {"i64", ONYX_I64},
-             {"i32", ONYX_I32}, {"i16", ONYX_I16}, {"i8", ONYX_I8},   {"u8", ONYX_U8},     {"u16", ONYX_U16},
-             {"u32", ONYX_U32}, {"u64", ONYX_U64}, {"bool", ONYX_BOOL}, {"str", ONYX_STRING},
-             {"f8e4m3fn", ONYX_F8E4M3FN}, {"f8e5m2", ONYX_F8E5M2}, {"i4", ONYX_I4}, {"u4", ONYX_U4},
-             {"f4", ONYX_F4E2M1}, {"c64", ONYX_C64}};
+} elems[] = {
+    {"f32", ONYX_F32},   {"f64", ONYX_F64},    {"f16", ONYX_F16},           {"bf16", ONYX_BF16},
+    {"i64", ONYX_I64},   {"i32", ONYX_I32},    {"i16", ONYX_I16},           {"i8", ONYX_I8},
+    {"u8", ONYX_U8},     {"u16", ONYX_U16},    {"u32", ONYX_U32},           {"u64", ONYX_U64},
+    {"bool", ONYX_BOOL}, {"str", ONYX_STRING}, {"f8e4m3fn", ONYX_F8E4M3FN}, {"f8e5m2", ONYX_F8E5M2},
+    {"i4", ONYX_I4},     {"u4", ONYX_U4},      {"f4", ONYX_F4E2M1},         {"c64", ONYX_C64}};
 
 static onyx_elem elem_of(const char **p) {
   for (size_t k = 0; k < sizeof elems / sizeof *elems; k++) {
@@ -195,8 +196,13 @@ static void read_attrs(fixture *f, const char *text) {
   for (int k = 0; k < row->num_attrs; k++) {
     const onyx_schema_attr *s = &row->attrs[k];
     if (s->has_default)
-      attrs[k] = (onnx_attr){.kind = s->kind, .i = s->default_int, .f = s->default_float, .s = s->default_string,
-                             .n = s->num_defaults, .ints = s->default_ints, .floats = s->default_floats,
+      attrs[k] = (onnx_attr){.kind = s->kind,
+                             .i = s->default_int,
+                             .f = s->default_float,
+                             .s = s->default_string,
+                             .n = s->num_defaults,
+                             .ints = s->default_ints,
+                             .floats = s->default_floats,
                              .strings = s->default_strings};
   }
   char *copy = onyx_arena_printf(f->arena, "%s", text);
@@ -205,7 +211,8 @@ static void read_attrs(fixture *f, const char *text) {
   f->view.attrs = attrs;
 }
 
-void fixture_make(fixture *f, const char *op, const char *operands, const char *attrs, int num_results) {
+void fixture_make(fixture *f, const char *op, const char *operands, const char *attrs,
+                  int num_results) {
   *f = (fixture){.arena = onyx_arena_create()};
   f->view.arena = f->arena;
   f->view.dims = dim_context_create(f->arena);
@@ -223,17 +230,23 @@ void fixture_make(fixture *f, const char *op, const char *operands, const char *
   f->view.wanted = wanted;
 }
 
-void fixture_free(fixture *f) { onyx_arena_destroy(f->arena); }
+void fixture_free(fixture *f) {
+  onyx_arena_destroy(f->arena);
+}
 
-static const char *symbol_name(int64_t sym, void *user) { return ((const names *)user)->text[sym]; }
+static const char *symbol_name(int64_t sym, void *user) {
+  return ((const names *)user)->text[sym];
+}
 
 char *dim_name(fixture *f, const dim *d) {
-  return d->op == DIM_UNKNOWN ? onyx_arena_printf(f->arena, "?") : dim_text(f->arena, d, symbol_name, &f->names);
+  return d->op == DIM_UNKNOWN ? onyx_arena_printf(f->arena, "?")
+                              : dim_text(f->arena, d, symbol_name, &f->names);
 }
 
 static char *type_text(fixture *f, const onnx_type *t) {
   if (t->kind == ONYX_TYPE_SEQ || t->kind == ONYX_TYPE_OPT)
-    return onyx_arena_printf(f->arena, "%s(%s)", t->kind == ONYX_TYPE_SEQ ? "seq" : "opt", t->of ? type_text(f, t->of) : "");
+    return onyx_arena_printf(f->arena, "%s(%s)", t->kind == ONYX_TYPE_SEQ ? "seq" : "opt",
+                             t->of ? type_text(f, t->of) : "");
   if (t->kind == ONYX_TYPE_MAP)
     return onyx_arena_printf(f->arena, "map(%s,%s)", elem_name(t->key), elem_name(t->elem));
   if (t->kind == ONYX_TYPE_NONE)
@@ -249,12 +262,14 @@ static char *type_text(fixture *f, const onnx_type *t) {
 char *results_text(fixture *f, const shape_result *results) {
   char *text = onyx_arena_printf(f->arena, "%s", "");
   for (int r = 0; r < f->view.num_results; r++) {
-    text = onyx_arena_printf(f->arena, "%s%s%s", text, r ? " " : "", type_text(f, &results[r].type));
+    text =
+        onyx_arena_printf(f->arena, "%s%s%s", text, r ? " " : "", type_text(f, &results[r].type));
     if (!results[r].values)
       continue;
     text = onyx_arena_printf(f->arena, "%s={", text);
     for (int64_t k = 0; k < results[r].num_values; k++)
-      text = onyx_arena_printf(f->arena, "%s%s%s", text, k ? "," : "", dim_name(f, results[r].values[k]));
+      text = onyx_arena_printf(f->arena, "%s%s%s", text, k ? "," : "",
+                               dim_name(f, results[r].values[k]));
     text = onyx_arena_printf(f->arena, "%s}", text);
   }
   return text;
@@ -269,7 +284,8 @@ char *data_text(fixture *f, const shape_result *results, void *const *data) {
       n *= t->dims[k]->value;
     text = onyx_arena_printf(f->arena, "%s%s%s={", text, r ? " " : "", type_text(f, t));
     for (int64_t k = 0; k < n; k++)
-      text = onyx_arena_printf(f->arena, "%s%s%.*g", text, k ? "," : "", onyx_elem_is_float(t->elem) ? 6 : 20,
+      text = onyx_arena_printf(f->arena, "%s%s%.*g", text, k ? "," : "",
+                               onyx_elem_is_float(t->elem) ? 6 : 20,
                                onyx_element_to_double(t->elem, data[r], k));
     text = onyx_arena_printf(f->arena, "%s}", text);
   }

@@ -23,7 +23,8 @@ typedef struct fixture {
 } fixture;
 
 // Aborts with a message on text it cannot read: the test's author is wrong.
-void fixture_make(fixture *f, const char *op, const char *operands, const char *attrs, int num_results);
+void fixture_make(fixture *f, const char *op, const char *operands, const char *attrs,
+                  int num_results);
 void fixture_free(fixture *f);
 char *dim_name(fixture *f, const dim *d);
 // "f32[2,3] i64[1]={7}" of inferred results.

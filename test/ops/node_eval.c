@@ -1,11 +1,11 @@
-// Runs the standard's node tests through the operators' definitions alone: verify, infer, comprehend,
-// evaluate; no MLIR. Each case runs statically, with constant operands, and again with every dim and every
-// small integer operand a symbol, the way code for run-time shapes is made.
+// Runs the standard's node tests through the operators' definitions alone: verify, infer,
+// comprehend, evaluate; no MLIR. Each case runs statically, with constant operands, and again with
+// every dim and every small integer operand a symbol, the way code for run-time shapes is made.
 //
 //   node_eval [-v] [--only NAME] [--counts FILE] FOLDER...
 //
-// A folder holds cases, each with model.onnx and test_data_set_0; one that is not there is skipped. Exit 1
-// when a case fails that expected_failure does not list. Output: a table per operator.
+// A folder holds cases, each with model.onnx and test_data_set_0; one that is not there is skipped.
+// Exit 1 when a case fails that expected_failure does not list. Output: a table per operator.
 #include "dialects/onnx/ops/convert.h"
 #include "dialects/onnx/ops/op.h"
 #include "graph_reader.h"
@@ -31,7 +31,9 @@ typedef struct run {
   enum { RUN_OK, RUN_FAIL, RUN_SKIP } state;
 } run;
 
-static int64_t symbol_value(int64_t sym, void *user) { return ((run *)user)->symbols[sym]; }
+static int64_t symbol_value(int64_t sym, void *user) {
+  return ((run *)user)->symbols[sym];
+}
 
 static const dim *symbol_for(run *r, int64_t value, bool extent) {
   if (!r->dynamic || r->num_symbols == MAX_SYMBOLS)
@@ -57,7 +59,9 @@ static onnx_operand operand_of(run *r, const g_tensor *t, bool fixed) {
   bool dynamic = r->dynamic;
   if (fixed)
     r->dynamic = false;
-  o.type = (onnx_type){.kind = ONYX_TYPE_TENSOR, .elem = t->elem, .rank = t->rank,
+  o.type = (onnx_type){.kind = ONYX_TYPE_TENSOR,
+                       .elem = t->elem,
+                       .rank = t->rank,
                        .dims = ONYX_NEW_ARRAY(r->arena, const dim *, t->rank + 1)};
   for (int k = 0; k < t->rank; k++) {
     // The length of a list of axes, sizes or the like is part of the form, not data.
@@ -86,17 +90,31 @@ static onnx_operand operand_of(run *r, const g_tensor *t, bool fixed) {
 static onnx_attr attr_of(run *r, const onyx_schema_attr *s, const g_attr *g) {
   onnx_attr a = {.kind = ONYX_ATTR_UNDEFINED};
   if (g->kind != ONYX_ATTR_UNDEFINED) {
-    a = (onnx_attr){.kind = g->kind, .present = true, .i = g->i, .f = g->f, .s = g->s, .s_size = g->s_size, .n = g->n,
-                    .ints = g->ints, .floats = g->floats, .strings = g->strings};
+    a = (onnx_attr){.kind = g->kind,
+                    .present = true,
+                    .i = g->i,
+                    .f = g->f,
+                    .s = g->s,
+                    .s_size = g->s_size,
+                    .n = g->n,
+                    .ints = g->ints,
+                    .floats = g->floats,
+                    .strings = g->strings};
     if (g->tensor) {
       onnx_operand *t = ONYX_NEW(r->arena, onnx_operand);
       *t = operand_of(r, g->tensor, true);
       a.tensor = t;
     }
   } else if (s->has_default) {
-    a = (onnx_attr){.kind = s->kind, .i = s->default_int, .f = s->default_float, .s = s->default_string,
-                    .s_size = s->default_string ? strlen(s->default_string) : 0, .n = s->num_defaults,
-                    .ints = s->default_ints, .floats = s->default_floats, .strings = s->default_strings};
+    a = (onnx_attr){.kind = s->kind,
+                    .i = s->default_int,
+                    .f = s->default_float,
+                    .s = s->default_string,
+                    .s_size = s->default_string ? strlen(s->default_string) : 0,
+                    .n = s->num_defaults,
+                    .ints = s->default_ints,
+                    .floats = s->default_floats,
+                    .strings = s->default_strings};
   }
   return a;
 }
@@ -107,28 +125,38 @@ static op_view *view_of(run *r, const g_node *n, const g_graph *g) {
   onnx_attr *attrs = ONYX_NEW_ARRAY(r->arena, onnx_attr, n->row->num_attrs + 1);
   bool *wanted = ONYX_NEW_ARRAY(r->arena, bool, n->num_out + 1);
   for (int i = 0; i < n->num_in; i++)
-    operands[i] = operand_of(r, n->in[i] < 0 ? NULL : r->values[n->in[i]], n->in[i] >= 0 && g->constants[n->in[i]]);
+    operands[i] = operand_of(r, n->in[i] < 0 ? NULL : r->values[n->in[i]],
+                             n->in[i] >= 0 && g->constants[n->in[i]]);
   for (int k = 0; k < n->row->num_attrs; k++)
     attrs[k] = attr_of(r, &n->row->attrs[k], &n->attrs[k]);
   for (int i = 0; i < n->num_out; i++)
     wanted[i] = n->out[i] >= 0;
-  *v = (op_view){.schema = n->row, .def = op_def_find(n->row->name), .node_name = n->name, .dims = r->dims,
-                 .arena = r->arena, .num_operands = n->num_in, .operands = operands, .num_results = n->num_out,
-                 .wanted = wanted, .attrs = attrs};
+  *v = (op_view){.schema = n->row,
+                 .def = op_def_find(n->row->name),
+                 .node_name = n->name,
+                 .dims = r->dims,
+                 .arena = r->arena,
+                 .num_operands = n->num_in,
+                 .operands = operands,
+                 .num_results = n->num_out,
+                 .wanted = wanted,
+                 .attrs = attrs};
   return v;
 }
 
 // --- one node
 
 // dims: extents of results that inference left open, or NULL.
-static bool store_results(run *r, const g_node *n, const shape_result *shapes, void **data, int64_t **dims) {
+static bool store_results(run *r, const g_node *n, const shape_result *shapes, void **data,
+                          int64_t **dims) {
   for (int i = 0; i < n->num_out; i++) {
     if (n->out[i] < 0)
       continue;
     g_tensor *t = ONYX_NEW(r->arena, g_tensor);
     const onnx_type *type = &shapes[i].type;
     if (type->kind != ONYX_TYPE_TENSOR || type->rank < 0 || type->elem == ONYX_ELEM_UNDEFINED)
-      return stop(r, data ? RUN_FAIL : RUN_SKIP, n->row->name, "no tensor is inferred, and nothing computes it here");
+      return stop(r, data ? RUN_FAIL : RUN_SKIP, n->row->name,
+                  "no tensor is inferred, and nothing computes it here");
     *t = (g_tensor){.elem = type->elem, .rank = type->rank, .count = 1};
     t->dims = ONYX_NEW_ARRAY(r->arena, int64_t, type->rank + 1);
     for (int k = 0; k < type->rank; k++) {
@@ -187,7 +215,8 @@ static bool run_node(run *r, const g_node *n, const g_graph *g, bool *computed) 
   if (!v->def->comprehend(v, shapes, &c))
     return r->dynamic && store_results(r, n, shapes, NULL, NULL)
                ? true
-               : stop(r, r->dynamic || has_strings(r, n, shapes) ? RUN_SKIP : RUN_FAIL, n->row->name, v->error);
+               : stop(r, r->dynamic || has_strings(r, n, shapes) ? RUN_SKIP : RUN_FAIL,
+                      n->row->name, v->error);
   const void **data = ONYX_NEW_ARRAY(r->arena, const void *, n->num_in + 1);
   for (int i = 0; i < n->num_in; i++)
     if (n->in[i] >= 0) {
@@ -216,7 +245,8 @@ static bool compare(run *r, const g_tensor *got, g_tensor *want, bool values) {
   if (want->elem == ONYX_U16 && got->elem == ONYX_BF16) // how old files hold it
     want->elem = ONYX_BF16;
   if (got->elem != want->elem) {
-    snprintf(text, sizeof text, "expected %s, found %s", onyx_elem_onnx_name(want->elem), onyx_elem_onnx_name(got->elem));
+    snprintf(text, sizeof text, "expected %s, found %s", onyx_elem_onnx_name(want->elem),
+             onyx_elem_onnx_name(got->elem));
     return stop(r, RUN_FAIL, "element type", text);
   }
   bool same = got->rank == want->rank;
@@ -238,7 +268,8 @@ static bool compare(run *r, const g_tensor *got, g_tensor *want, bool values) {
       continue;
     }
     bool is_float = onyx_elem_is_float(want->elem) || onyx_elem_is_complex(want->elem);
-    double a = onyx_element_to_double(got->elem, got->data, i), b = onyx_element_to_double(want->elem, want->data, i);
+    double a = onyx_element_to_double(got->elem, got->data, i),
+           b = onyx_element_to_double(want->elem, want->data, i);
     if (close_to(a, b, is_float ? 1e-3 : 0, is_float ? 1e-7 : 0))
       continue;
     snprintf(text, sizeof text, "element %lld: expected %.9g, found %.9g", (long long)i, b, a);
@@ -310,8 +341,12 @@ static row *row_of(const char *op) {
   return &rows[num_rows < 511 ? num_rows++ : num_rows];
 }
 
-static int by_op(const void *a, const void *b) { return strcmp(((const row *)a)->op, ((const row *)b)->op); }
-static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int by_op(const void *a, const void *b) {
+  return strcmp(((const row *)a)->op, ((const row *)b)->op);
+}
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
 static int list_folder(const char *folder, char ***names) {
   DIR *d = opendir(folder);
@@ -337,12 +372,16 @@ static const char *expected_failure(const char *name) {
     const char *prefix, *why;
   } list[] = {
       {"test_bernoulli", "random numbers are not NumPy's"},
-      {"test_cast_FLOAT_to_BFLOAT16", "the recorded values are truncated; they are rounded since 1.13"},
-      {"test_castlike_FLOAT_to_BFLOAT16", "the recorded values are truncated; they are rounded since 1.13"},
+      {"test_cast_FLOAT_to_BFLOAT16",
+       "the recorded values are truncated; they are rounded since 1.13"},
+      {"test_castlike_FLOAT_to_BFLOAT16",
+       "the recorded values are truncated; they are rounded since 1.13"},
       {"test_qlinearmatmul_2D_int8_float16", "the recorded values wrap; the standard saturates"},
       {"test_qlinearmatmul_3D_int8_float32", "the recorded values wrap; the standard saturates"},
-      {"test_attention_3d_gqa", "recorded when key heads were tiled; they are interleaved since opset 25's text"},
-      {"test_attention_4d_gqa", "recorded when key heads were tiled; they are interleaved since opset 25's text"},
+      {"test_attention_3d_gqa",
+       "recorded when key heads were tiled; they are interleaved since opset 25's text"},
+      {"test_attention_4d_gqa",
+       "recorded when key heads were tiled; they are interleaved since opset 25's text"},
       {"test_attention_4d_with_past_and_present_qk_matmul_bias",
        "recorded when causal masks did not count the cache, and with other output modes"},
       {"test_adam_multiple", "recorded with epsilon 0.01, which the model does not say"},
@@ -410,11 +449,13 @@ int main(int argc, char **argv) {
   }
   qsort(rows, (size_t)num_rows, sizeof *rows, by_op);
   row sum = {.op = "all"};
-  printf("%-28s %5s | static: right shape fail skip | dynamic: right shape fail skip\n", "operator", "cases");
+  printf("%-28s %5s | static: right shape fail skip | dynamic: right shape fail skip\n", "operator",
+         "cases");
   for (int i = 0; i <= num_rows; i++) {
     row *w = i < num_rows ? &rows[i] : &sum;
-    printf("%-28s %5d |        %6d %5d %4d %4d |         %6d %5d %4d %4d\n", w->op, w->cases, w->right[0], w->shapes[0],
-           w->failed[0], w->skipped[0], w->right[1], w->shapes[1], w->failed[1], w->skipped[1]);
+    printf("%-28s %5d |        %6d %5d %4d %4d |         %6d %5d %4d %4d\n", w->op, w->cases,
+           w->right[0], w->shapes[0], w->failed[0], w->skipped[0], w->right[1], w->shapes[1],
+           w->failed[1], w->skipped[1]);
     for (int d = 0; d < 2 && w != &sum; d++) {
       sum.cases += d ? w->cases : 0;
       sum.right[d] += w->right[d];
@@ -425,8 +466,8 @@ int main(int argc, char **argv) {
   }
   FILE *out = counts ? fopen(counts, "w") : NULL;
   if (out) {
-    fprintf(out, "%d %d %d\n", sum.right[0] + sum.shapes[0] + sum.right[1] + sum.shapes[1], unexpected,
-            sum.skipped[0] + sum.skipped[1]);
+    fprintf(out, "%d %d %d\n", sum.right[0] + sum.shapes[0] + sum.right[1] + sum.shapes[1],
+            unexpected, sum.skipped[0] + sum.skipped[1]);
     fclose(out);
   }
   return unexpected > 0;

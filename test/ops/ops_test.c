@@ -1,5 +1,6 @@
-// Operators over views made of text (harness.h): inferred results, messages, and values against numbers
-// worked out by hand. And: every operator of the standard has one definition with a shape function.
+// Operators over views made of text (harness.h): inferred results, messages, and values against
+// numbers worked out by hand. And: every operator of the standard has one definition with a shape
+// function.
 #include "harness.h"
 
 #include <stdio.h>
@@ -57,7 +58,8 @@ static void run_errors(void) {
     fixture f;
     shape_result results[16];
     const onyx_schema *row = onyx_schema_by_name(errors[k].op);
-    fixture_make(&f, errors[k].op, errors[k].operands, errors[k].attrs, row->min_outputs > 0 ? row->min_outputs : 1);
+    fixture_make(&f, errors[k].op, errors[k].operands, errors[k].attrs,
+                 row->min_outputs > 0 ? row->min_outputs : 1);
     check(errors[k].op, errors[k].operands, errors[k].results, infer(&f, results));
     fixture_free(&f);
   }
@@ -128,8 +130,10 @@ static void run_table(void) {
   }
   for (int k = 0; op_def_at(k); k++) {
     const op_def *def = op_def_at(k), *next = op_def_at(k + 1);
-    check(def->name, "is defined once", "yes", next && strcmp(next->name, def->name) == 0 ? "no" : "yes");
-    check(def->name, "is an operator of the standard", "yes", onyx_schema_by_name(def->name) ? "yes" : "no");
+    check(def->name, "is defined once", "yes",
+          next && strcmp(next->name, def->name) == 0 ? "no" : "yes");
+    check(def->name, "is an operator of the standard", "yes",
+          onyx_schema_by_name(def->name) ? "yes" : "no");
   }
 }
 

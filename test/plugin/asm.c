@@ -47,7 +47,8 @@ MlirLogicalResult seam_parse_loop(MlirxAsmParser p) {
   if (count < 0 || failed(mlirxResolveOperand(p, count, index)))
     return ok(false);
   if (mlirxParseOptional(p, MLIRX_LPAREN) &&
-      (failed(mlirxParseCommaSeparated(p, parse_loop_arg, &parts)) || failed(mlirxParse(p, MLIRX_RPAREN))))
+      (failed(mlirxParseCommaSeparated(p, parse_loop_arg, &parts)) ||
+       failed(mlirxParse(p, MLIRX_RPAREN))))
     return ok(false);
   for (intptr_t i = 0; i < parts.n; ++i)
     if (failed(mlirxResolveOperand(p, parts.inits[i], parts.types[i])))
@@ -95,7 +96,8 @@ MlirLogicalResult seam_parse_yield(MlirxAsmParser p) {
   if (first < 0)
     return ok(false);
   parts.inits[parts.n++] = first;
-  if (mlirxParseOptional(p, MLIRX_COMMA) && failed(mlirxParseCommaSeparated(p, parse_yielded, &parts)))
+  if (mlirxParseOptional(p, MLIRX_COMMA) &&
+      failed(mlirxParseCommaSeparated(p, parse_yielded, &parts)))
     return ok(false);
   for (intptr_t i = 0; i < parts.n; ++i) {
     if (failed(mlirxParse(p, i == 0 ? MLIRX_COLON : MLIRX_COMMA)))
@@ -135,15 +137,16 @@ MlirLogicalResult seam_parse_words(MlirxAsmParser p) {
     mlirxParserAddAttribute(p, "text", text);
   if (failed(mlirxParse(p, MLIRX_QUESTION)) || failed(mlirxParse(p, MLIRX_STAR)) ||
       failed(mlirxParse(p, MLIRX_PLUS)) || failed(mlirxParse(p, MLIRX_MINUS)) ||
-      failed(mlirxParse(p, MLIRX_LESS)) || failed(mlirxParseInteger(p, &n)) || failed(mlirxParse(p, MLIRX_GREATER)) ||
-      failed(mlirxParse(p, MLIRX_LSQUARE)))
+      failed(mlirxParse(p, MLIRX_LESS)) || failed(mlirxParseInteger(p, &n)) ||
+      failed(mlirxParse(p, MLIRX_GREATER)) || failed(mlirxParse(p, MLIRX_LSQUARE)))
     return ok(false);
   MlirxLoc at = mlirxParserGetCurrentLoc(p);
   MlirStringRef word = mlirxParseOptionalAnyKeyword(p);
   if (!word.data)
     return mlirxParserError(p, at, "expected a word, %s", "any word");
   if (!mlirStringRefEqual(word, str("word")) && !mlirStringRefEqual(word, str("other")))
-    return mlirxParserError(p, at, "'%.*s' is neither 'word' nor 'other'", (int)word.length, word.data);
+    return mlirxParserError(p, at, "'%.*s' is neither 'word' nor 'other'", (int)word.length,
+                            word.data);
   if (failed(mlirxParse(p, MLIRX_RSQUARE)) || failed(mlirxParse(p, MLIRX_ARROW)))
     return ok(false);
   int64_t after = 0;
@@ -159,7 +162,8 @@ MlirLogicalResult seam_parse_words(MlirxAsmParser p) {
   mlirxParserAddAttribute(p, "n", mlirIntegerAttrGet(i64, n));
   mlirxParserAddAttribute(p, "word", mlirStringAttrGet(ctx, word));
   mlirxParserAddAttribute(p, "after", mlirIntegerAttrGet(i64, after));
-  return ok(mlirxParserGetAttribute(p, "word").ptr != NULL && !mlirxParserGetAttribute(p, "nothing").ptr);
+  return ok(mlirxParserGetAttribute(p, "word").ptr != NULL &&
+            !mlirxParserGetAttribute(p, "nothing").ptr);
 }
 
 void seam_print_words(MlirOperation op, MlirxAsmPrinter p) {
@@ -185,8 +189,9 @@ void seam_print_words(MlirOperation op, MlirxAsmPrinter p) {
 MlirType seam_parse_pair(MlirxAsmParser p) {
   const MlirType null = {NULL};
   MlirType first, second;
-  if (failed(mlirxParse(p, MLIRX_LESS)) || !(first = mlirxParseType(p)).ptr || failed(mlirxParse(p, MLIRX_COMMA)) ||
-      !(second = mlirxParseType(p)).ptr || failed(mlirxParse(p, MLIRX_GREATER)))
+  if (failed(mlirxParse(p, MLIRX_LESS)) || !(first = mlirxParseType(p)).ptr ||
+      failed(mlirxParse(p, MLIRX_COMMA)) || !(second = mlirxParseType(p)).ptr ||
+      failed(mlirxParse(p, MLIRX_GREATER)))
     return null;
   MlirAttribute params[] = {mlirTypeAttrGet(first), mlirTypeAttrGet(second)};
   return mlirxTypeGet(mlirxParserGetContext(p), &seam_pair, 2, params);
@@ -205,8 +210,9 @@ MlirAttribute seam_parse_range(MlirxAsmParser p, MlirType type) {
   const MlirAttribute null = {NULL};
   MlirContext ctx = mlirxParserGetContext(p);
   int64_t low, high;
-  if (failed(mlirxParse(p, MLIRX_LESS)) || failed(mlirxParseInteger(p, &low)) || failed(mlirxParse(p, MLIRX_COMMA)) ||
-      failed(mlirxParseInteger(p, &high)) || failed(mlirxParse(p, MLIRX_GREATER)))
+  if (failed(mlirxParse(p, MLIRX_LESS)) || failed(mlirxParseInteger(p, &low)) ||
+      failed(mlirxParse(p, MLIRX_COMMA)) || failed(mlirxParseInteger(p, &high)) ||
+      failed(mlirxParse(p, MLIRX_GREATER)))
     return null;
   MlirType i64 = mlirIntegerTypeGet(ctx, 64);
   MlirAttribute params[] = {mlirIntegerAttrGet(i64, low), mlirIntegerAttrGet(i64, high),

@@ -33,7 +33,8 @@ static MlirLogicalResult fold_add(MlirOperation op, intptr_t n, const MlirAttrib
     return ok(true);
   }
   if (is_integer(operands[0], &a) && is_integer(operands[1], &b)) {
-    results[0].attribute = mlirIntegerAttrGet(mlirValueGetType(mlirOperationGetResult(op, 0)), a + b);
+    results[0].attribute =
+        mlirIntegerAttrGet(mlirValueGetType(mlirOperationGetResult(op, 0)), a + b);
     return ok(true);
   }
   if (mlirOperationRemoveAttributeByName(op, str("swap"))) {
@@ -45,8 +46,8 @@ static MlirLogicalResult fold_add(MlirOperation op, intptr_t n, const MlirAttrib
   return ok(false);
 }
 
-static MlirOperation create(const char *name, MlirLocation loc, intptr_t n, const MlirValue *operands, MlirType type,
-                            MlirAttribute value) {
+static MlirOperation create(const char *name, MlirLocation loc, intptr_t n,
+                            const MlirValue *operands, MlirType type, MlirAttribute value) {
   MlirOperationState state = mlirOperationStateGet(str(name), loc);
   mlirOperationStateAddOperands(&state, n, operands);
   mlirOperationStateAddResults(&state, 1, &type);
@@ -56,7 +57,8 @@ static MlirOperation create(const char *name, MlirLocation loc, intptr_t n, cons
   return mlirOperationCreate(&state);
 }
 
-static MlirOperation materialize(MlirContext ctx, MlirAttribute value, MlirType type, MlirLocation loc) {
+static MlirOperation materialize(MlirContext ctx, MlirAttribute value, MlirType type,
+                                 MlirLocation loc) {
   (void)ctx;
   if (!mlirAttributeIsAInteger(value))
     return (MlirOperation){NULL};
@@ -64,12 +66,12 @@ static MlirOperation materialize(MlirContext ctx, MlirAttribute value, MlirType 
 }
 
 // double(x) is x + x.
-static MlirLogicalResult rewrite_double(MlirRewritePattern pattern, MlirOperation op, MlirPatternRewriter rewriter,
-                                        void *user) {
+static MlirLogicalResult rewrite_double(MlirRewritePattern pattern, MlirOperation op,
+                                        MlirPatternRewriter rewriter, void *user) {
   (void)pattern, (void)user;
   MlirValue x = mlirOperationGetOperand(op, 0), both[] = {x, x};
-  MlirOperation sum =
-      create("seam.add", mlirOperationGetLocation(op), 2, both, mlirValueGetType(x), (MlirAttribute){NULL});
+  MlirOperation sum = create("seam.add", mlirOperationGetLocation(op), 2, both, mlirValueGetType(x),
+                             (MlirAttribute){NULL});
   MlirRewriterBase base = mlirPatternRewriterAsBase(rewriter);
   mlirRewriterBaseInsert(base, sum);
   mlirRewriterBaseReplaceOpWithOperation(base, op, sum);
@@ -78,7 +80,8 @@ static MlirLogicalResult rewrite_double(MlirRewritePattern pattern, MlirOperatio
 
 static void patterns_double(MlirRewritePatternSet set, MlirContext ctx) {
   MlirRewritePatternCallbacks callbacks = {.matchAndRewrite = rewrite_double};
-  mlirRewritePatternSetAdd(set, mlirOpRewritePatternCreate(str("seam.double"), 1, ctx, callbacks, NULL, 0, NULL));
+  mlirRewritePatternSetAdd(
+      set, mlirOpRewritePatternCreate(str("seam.double"), 1, ctx, callbacks, NULL, 0, NULL));
 }
 
 static MlirLogicalResult verify_needs(MlirOperation op) {
@@ -86,8 +89,9 @@ static MlirLogicalResult verify_needs(MlirOperation op) {
   if (!range.ptr || !mlirxAttrIsA(range, &seam_range))
     return mlirxEmitError(op, "needs attribute '%s', a #seam.range", "range");
   if (mlirOperationGetNumOperands(op) != 1)
-    return mlirxEmitErrorWithNote(op, mlirOperationGetLocation(op), "the range applies to it", "takes %d operand, got %d",
-                                  1, (int)mlirOperationGetNumOperands(op));
+    return mlirxEmitErrorWithNote(op, mlirOperationGetLocation(op), "the range applies to it",
+                                  "takes %d operand, got %d", 1,
+                                  (int)mlirOperationGetNumOperands(op));
   if (!mlirxTypeIsA(mlirValueGetType(mlirOperationGetOperand(op, 0)), &seam_pair))
     return mlirxEmitError(op, "operand #0 must be a !seam.pair");
   return ok(true);
@@ -95,8 +99,12 @@ static MlirLogicalResult verify_needs(MlirOperation op) {
 
 // Memory
 
-static void effects_load(MlirOperation op, MlirxEffects e) { mlirxEffectsRead(e, mlirOperationGetOperand(op, 0)); }
-static void effects_store(MlirOperation op, MlirxEffects e) { mlirxEffectsWrite(e, mlirOperationGetOperand(op, 1)); }
+static void effects_load(MlirOperation op, MlirxEffects e) {
+  mlirxEffectsRead(e, mlirOperationGetOperand(op, 0));
+}
+static void effects_store(MlirOperation op, MlirxEffects e) {
+  mlirxEffectsWrite(e, mlirOperationGetOperand(op, 1));
+}
 
 // Regions
 
@@ -110,7 +118,8 @@ static void loop_entry_operands(MlirOperation op, intptr_t to, intptr_t *first, 
   *first = 1;
   *count = mlirOperationGetNumOperands(op) - 1;
 }
-static const MlirxRegionBranch loop_branch = {.successors = loop_successors, .entryOperands = loop_entry_operands};
+static const MlirxRegionBranch loop_branch = {.successors = loop_successors,
+                                              .entryOperands = loop_entry_operands};
 
 static void if_successors(MlirOperation op, intptr_t from, MlirxSuccessors out) {
   (void)op;
@@ -124,7 +133,8 @@ static void if_successors(MlirOperation op, intptr_t from, MlirxSuccessors out) 
 static const MlirxRegionBranch if_branch = {.successors = if_successors};
 
 static MlirLogicalResult verify_loop(MlirOperation op) {
-  if (mlirOperationGetNumRegions(op) != 1 || mlirOperationGetNumOperands(op) != mlirOperationGetNumResults(op) + 1)
+  if (mlirOperationGetNumRegions(op) != 1 ||
+      mlirOperationGetNumOperands(op) != mlirOperationGetNumResults(op) + 1)
     return mlirxEmitError(op, "takes a count and an initial value for each result");
   return ok(true);
 }
@@ -144,7 +154,8 @@ static bool materialize_into(MlirOperation parent, intptr_t region) {
 }
 
 // Result shape: as the operand's, the first dimension two larger.
-static MlirLogicalResult reify_pad(MlirOperation op, MlirOperation before, intptr_t result, MlirxFoldResult *dims) {
+static MlirLogicalResult reify_pad(MlirOperation op, MlirOperation before, intptr_t result,
+                                   MlirxFoldResult *dims) {
   (void)result;
   MlirContext ctx = mlirOperationGetContext(op);
   MlirLocation loc = mlirOperationGetLocation(op);
@@ -153,7 +164,8 @@ static MlirLogicalResult reify_pad(MlirOperation op, MlirOperation before, intpt
   MlirValue x = mlirOperationGetOperand(op, 0);
   for (int64_t i = 0; i < mlirShapedTypeGetRank(mlirValueGetType(x)); ++i) {
     if (i > 0) {
-      dims[i].attribute = mlirIntegerAttrGet(index, mlirShapedTypeGetDimSize(mlirValueGetType(x), i));
+      dims[i].attribute =
+          mlirIntegerAttrGet(index, mlirShapedTypeGetDimSize(mlirValueGetType(x), i));
       continue;
     }
     MlirOperation axis =
@@ -173,7 +185,8 @@ static MlirLogicalResult reify_pad(MlirOperation op, MlirOperation before, intpt
 
 static MlirLogicalResult verify_range(MlirLocation loc, intptr_t n, const MlirAttribute *params) {
   if (n != 3 || mlirIntegerAttrGetValueInt(params[0]) > mlirIntegerAttrGetValueInt(params[1]))
-    return mlirxEmitErrorAt(loc, "range ends at %" PRId64 ", before it begins", mlirIntegerAttrGetValueInt(params[1]));
+    return mlirxEmitErrorAt(loc, "range ends at %" PRId64 ", before it begins",
+                            mlirIntegerAttrGetValueInt(params[1]));
   return ok(true);
 }
 static MlirLogicalResult verify_pair(MlirLocation loc, intptr_t n, const MlirAttribute *params) {
@@ -185,16 +198,18 @@ static MlirLogicalResult verify_pair(MlirLocation loc, intptr_t n, const MlirAtt
 static MlirLogicalResult verify_attribute(MlirOperation op, intptr_t arg, MlirNamedAttribute attr) {
   MlirStringRef name = mlirIdentifierStr(attr.name);
   if (mlirStringRefEqual(name, str("seam.mark")) && !mlirAttributeIsAUnit(attr.attribute))
-    return mlirxEmitError(op, "'seam.mark' on %s must be a unit attribute", arg < 0 ? "an op" : "an argument");
+    return mlirxEmitError(op, "'seam.mark' on %s must be a unit attribute",
+                          arg < 0 ? "an op" : "an argument");
   return ok(true);
 }
 
 #define OP(id, op_name, ...) const MlirxOp id = {.name = "seam." op_name, __VA_ARGS__}
-OP(seam_const, "const", .traits = MLIRX_CONSTANT_LIKE | MLIRX_PURE, .fold = fold_const, .parse = seam_parse_const,
-   .print = seam_print_const);
+OP(seam_const, "const", .traits = MLIRX_CONSTANT_LIKE | MLIRX_PURE, .fold = fold_const,
+   .parse = seam_parse_const, .print = seam_print_const);
 OP(seam_add, "add", .traits = MLIRX_PURE | MLIRX_COMMUTATIVE, .fold = fold_add);
 static const char *const double_attrs[] = {"n", NULL};
-OP(seam_double, "double", .traits = MLIRX_PURE, .attrNames = double_attrs, .patterns = patterns_double);
+OP(seam_double, "double", .traits = MLIRX_PURE, .attrNames = double_attrs,
+   .patterns = patterns_double);
 OP(seam_load, "load", .effects = effects_load);
 OP(seam_store, "store", .effects = effects_store);
 OP(seam_opaque, "opaque", .data = "opaque");
@@ -204,31 +219,38 @@ OP(seam_loop, "loop", .traits = MLIRX_SINGLE_BLOCK | MLIRX_RECURSIVE_EFFECTS, .v
    .regionBranch = &loop_branch, .loopLike = true);
 OP(seam_if, "if", .traits = MLIRX_SINGLE_BLOCK | MLIRX_RECURSIVE_EFFECTS, .verify = verify_if,
    .regionBranch = &if_branch);
-OP(seam_yield, "yield", .traits = MLIRX_TERMINATOR | MLIRX_RETURN_LIKE | MLIRX_PURE, .parse = seam_parse_yield,
-   .print = seam_print_yield, .regionTerminator = true);
+OP(seam_yield, "yield", .traits = MLIRX_TERMINATOR | MLIRX_RETURN_LIKE | MLIRX_PURE,
+   .parse = seam_parse_yield, .print = seam_print_yield, .regionTerminator = true);
 OP(seam_module, "module",
-   .traits = MLIRX_ISOLATED_FROM_ABOVE | MLIRX_SYMBOL_TABLE | MLIRX_NO_TERMINATOR | MLIRX_SINGLE_BLOCK);
+   .traits = MLIRX_ISOLATED_FROM_ABOVE | MLIRX_SYMBOL_TABLE | MLIRX_NO_TERMINATOR |
+             MLIRX_SINGLE_BLOCK);
 OP(seam_symbol, "symbol", .traits = MLIRX_SYMBOL);
 OP(seam_scope, "scope",
-   .traits = MLIRX_AFFINE_SCOPE | MLIRX_NO_TERMINATOR | MLIRX_SINGLE_BLOCK | MLIRX_RECURSIVE_EFFECTS);
+   .traits = MLIRX_AFFINE_SCOPE | MLIRX_NO_TERMINATOR | MLIRX_SINGLE_BLOCK |
+             MLIRX_RECURSIVE_EFFECTS);
 OP(seam_pad, "pad", .traits = MLIRX_PURE, .reify = reify_pad);
 OP(seam_words, "words", .parse = seam_parse_words, .print = seam_print_words);
 static const char *const needs_attrs[] = {"range", NULL};
 OP(seam_needs, "needs", .attrNames = needs_attrs, .verify = verify_needs);
 
 const MlirxType seam_box = {.name = "box", .memrefElement = true};
-const MlirxType seam_pair = {.name = "pair", .verify = verify_pair, .parse = seam_parse_pair, .print = seam_print_pair};
+const MlirxType seam_pair = {
+    .name = "pair", .verify = verify_pair, .parse = seam_parse_pair, .print = seam_print_pair};
 static const MlirxType *const types[] = {&seam_box, &seam_pair, NULL};
-const MlirxAttr seam_range = {
-    .name = "range", .typed = true, .verify = verify_range, .parse = seam_parse_range, .print = seam_print_range};
+const MlirxAttr seam_range = {.name = "range",
+                              .typed = true,
+                              .verify = verify_range,
+                              .parse = seam_parse_range,
+                              .print = seam_print_range};
 static const MlirxAttr *const attrs[] = {&seam_range, NULL};
 
 // The list of ops is made by prepare, as a dialect with a generated table does.
 static const MlirxOp *ops[16];
 static void prepare(MlirxDialect *self) {
-  const MlirxOp *const all[] = {&seam_const, &seam_add,   &seam_double, &seam_load,   &seam_store,  &seam_opaque,
-                                &seam_once,  &seam_loop,  &seam_if,     &seam_yield,  &seam_module, &seam_symbol,
-                                &seam_scope, &seam_pad,   &seam_words,  &seam_needs};
+  const MlirxOp *const all[] = {&seam_const, &seam_add,    &seam_double, &seam_load,
+                                &seam_store, &seam_opaque, &seam_once,   &seam_loop,
+                                &seam_if,    &seam_yield,  &seam_module, &seam_symbol,
+                                &seam_scope, &seam_pad,    &seam_words,  &seam_needs};
   memcpy(ops, all, sizeof all);
   self->ops = ops;
   self->numOps = sizeof all / sizeof all[0];

@@ -10,19 +10,18 @@
 
 // Says what its options are.
 
-static const MlirxOption options_options[] = {{"flag", MLIRX_OPT_BOOL, "true", "a flag"},
-                                              {"size", MLIRX_OPT_INT, "42", "a size"},
-                                              {"text", MLIRX_OPT_STRING, "none", "a text"},
-                                              {"sizes", MLIRX_OPT_INT_LIST, "1,2", "sizes"},
-                                              {"names", MLIRX_OPT_STRING_LIST, NULL, "names"},
-                                              {0}};
+static const MlirxOption options_options[] = {
+    {"flag", MLIRX_OPT_BOOL, "true", "a flag"},      {"size", MLIRX_OPT_INT, "42", "a size"},
+    {"text", MLIRX_OPT_STRING, "none", "a text"},    {"sizes", MLIRX_OPT_INT_LIST, "1,2", "sizes"},
+    {"names", MLIRX_OPT_STRING_LIST, NULL, "names"}, {0}};
 
 static MlirLogicalResult run_options(MlirxPass pass, MlirOperation op, void *state) {
   (void)state;
   char line[512];
   MlirStringRef text = mlirxPassGetString(pass, 2);
-  int n = snprintf(line, sizeof line, "flag %d, size %" PRId64 ", text '%.*s', sizes", mlirxPassGetBool(pass, 0),
-                   mlirxPassGetInt(pass, 1), (int)text.length, text.data);
+  int n =
+      snprintf(line, sizeof line, "flag %d, size %" PRId64 ", text '%.*s', sizes",
+               mlirxPassGetBool(pass, 0), mlirxPassGetInt(pass, 1), (int)text.length, text.data);
   for (intptr_t i = 0; i < mlirxPassGetListSize(pass, 3); ++i)
     n += snprintf(line + n, sizeof line - n, " %" PRId64, mlirxPassGetListInt(pass, 3, i));
   n += snprintf(line + n, sizeof line - n, ", names");
@@ -34,8 +33,10 @@ static MlirLogicalResult run_options(MlirxPass pass, MlirOperation op, void *sta
   return ok(true);
 }
 
-static const MlirxPassDescriptor seam_options = {
-    .argument = "seam-options", .description = "Say the options", .options = options_options, .run = run_options};
+static const MlirxPassDescriptor seam_options = {.argument = "seam-options",
+                                                 .description = "Say the options",
+                                                 .options = options_options,
+                                                 .run = run_options};
 
 // Rewrites doubles by patterns that initialize freezes; counts each in the report.
 
@@ -70,7 +71,8 @@ static MlirWalkResult count_double(MlirOperation op, void *user) {
 static MlirLogicalResult run_doubles(MlirxPass pass, MlirOperation op, void *state) {
   mlirOperationWalk(op, count_double, &pass, MlirWalkPreOrder);
   MlirGreedyRewriteDriverConfig config = mlirGreedyRewriteDriverConfigCreate();
-  MlirLogicalResult result = mlirApplyPatternsAndFoldGreedilyWithOp(op, ((doubles *)state)->patterns, config);
+  MlirLogicalResult result =
+      mlirApplyPatternsAndFoldGreedilyWithOp(op, ((doubles *)state)->patterns, config);
   mlirGreedyRewriteDriverConfigDestroy(config);
   return result;
 }
@@ -86,7 +88,8 @@ static const MlirxPassDescriptor seam_doubles = {.argument = "seam-doubles",
 
 // Runs a pipeline that it is given.
 
-static const MlirxOption nested_options[] = {{"pipeline", MLIRX_OPT_STRING, "cse", "what to run"}, {0}};
+static const MlirxOption nested_options[] = {{"pipeline", MLIRX_OPT_STRING, "cse", "what to run"},
+                                             {0}};
 static MlirLogicalResult run_nested(MlirxPass pass, MlirOperation op, void *state) {
   (void)state;
   MlirStringRef text = mlirxPassGetString(pass, 0);
@@ -94,8 +97,10 @@ static MlirLogicalResult run_nested(MlirxPass pass, MlirOperation op, void *stat
   snprintf(pipeline, sizeof pipeline, "%.*s", (int)text.length, text.data);
   return mlirxPassRunPipeline(pass, pipeline, op);
 }
-static const MlirxPassDescriptor seam_nested = {
-    .argument = "seam-nested", .description = "Run a pipeline", .options = nested_options, .run = run_nested};
+static const MlirxPassDescriptor seam_nested = {.argument = "seam-nested",
+                                                .description = "Run a pipeline",
+                                                .options = nested_options,
+                                                .run = run_nested};
 
 // Fails, after a warning.
 
@@ -104,7 +109,8 @@ static MlirLogicalResult run_fail(MlirxPass pass, MlirOperation op, void *state)
   mlirxEmitWarning(op, "about to fail");
   return mlirxEmitError(op, "failed as asked");
 }
-static const MlirxPassDescriptor seam_fail = {.argument = "seam-fail", .description = "Fail", .run = run_fail};
+static const MlirxPassDescriptor seam_fail = {
+    .argument = "seam-fail", .description = "Fail", .run = run_fail};
 
 static const char *const missing_name[] = {"no_such_dialect", NULL};
 static const MlirxPassDescriptor seam_missing = {.argument = "seam-missing",
@@ -114,14 +120,14 @@ static const MlirxPassDescriptor seam_missing = {.argument = "seam-missing",
 
 // Rewrites by patterns.pdll, and with broken=true by patterns that do not verify.
 
-static MlirLogicalResult not_an_argument(MlirPatternRewriter rewriter, MlirPDLResultList results, size_t n,
-                                         MlirPDLValue *values, void *user) {
+static MlirLogicalResult not_an_argument(MlirPatternRewriter rewriter, MlirPDLResultList results,
+                                         size_t n, MlirPDLValue *values, void *user) {
   (void)rewriter, (void)results, (void)user;
   return ok(n == 1 && !mlirValueIsABlockArgument(mlirPDLValueAsValue(values[0])));
 }
 
-static MlirLogicalResult mark(MlirPatternRewriter rewriter, MlirPDLResultList results, size_t n, MlirPDLValue *values,
-                              void *user) {
+static MlirLogicalResult mark(MlirPatternRewriter rewriter, MlirPDLResultList results, size_t n,
+                              MlirPDLValue *values, void *user) {
   (void)rewriter, (void)n;
   MlirOperation op = mlirPDLValueAsOperation(values[0]);
   mlirOperationSetAttributeByName(op, str(user), mlirUnitAttrGet(mlirOperationGetContext(op)));
@@ -129,9 +135,10 @@ static MlirLogicalResult mark(MlirPatternRewriter rewriter, MlirPDLResultList re
   return ok(true);
 }
 
-static const MlirxPdlFunction pdl_functions[] = {{.name = "NotAnArgument", .constraint = not_an_argument},
-                                                 {.name = "Mark", .rewrite = mark},
-                                                 {0}};
+static const MlirxPdlFunction pdl_functions[] = {
+    {.name = "NotAnArgument", .constraint = not_an_argument},
+    {.name = "Mark", .rewrite = mark},
+    {0}};
 
 static MlirLogicalResult initialize_pdl(MlirxPass pass, MlirContext ctx, void **state) {
   static const char broken[] = "pdl.pattern : benefit(1) { %t = type }";
@@ -149,7 +156,8 @@ static MlirLogicalResult initialize_pdl(MlirxPass pass, MlirContext ctx, void **
 }
 
 static const char *const pdl_names[] = {"seam", "pdl", "pdl_interp", NULL};
-static const MlirxOption pdl_options[] = {{"broken", MLIRX_OPT_BOOL, NULL, "patterns that do not verify"}, {0}};
+static const MlirxOption pdl_options[] = {
+    {"broken", MLIRX_OPT_BOOL, NULL, "patterns that do not verify"}, {0}};
 static const MlirxPassDescriptor seam_pdl = {.argument = "seam-pdl",
                                              .description = "Rewrite by PDL",
                                              .options = pdl_options,
@@ -168,8 +176,9 @@ static MlirWalkResult describe(MlirOperation op, void *user) {
   intptr_t n = mlirOperationGetNumOperands(op), dominating = 0;
   for (intptr_t i = 0; i < n; ++i)
     dominating += mlirxProperlyDominates(mlirOperationGetOperand(op, i), op);
-  mlirxEmitRemark(op, "%s%s%s, %d of %d operands dominate", descriptor->name, mlirxIsPure(op) ? ", pure" : "",
-                  mlirxIsTriviallyDead(op) ? ", dead" : "", (int)dominating, (int)n);
+  mlirxEmitRemark(op, "%s%s%s, %d of %d operands dominate", descriptor->name,
+                  mlirxIsPure(op) ? ", pure" : "", mlirxIsTriviallyDead(op) ? ", dead" : "",
+                  (int)dominating, (int)n);
   return MlirWalkResultAdvance;
 }
 static MlirLogicalResult run_describe(MlirxPass pass, MlirOperation op, void *state) {
@@ -189,7 +198,8 @@ static MlirWalkResult clone_loop(MlirOperation op, void *user) {
     return MlirWalkResultAdvance;
   MlirValue from = mlirOperationGetOperand(op, 0);
   MlirOperation clone = mlirxOperationCloneMapped(op, 1, &from, arg);
-  mlirOperationSetAttributeByName(clone, str("cloned"), mlirUnitAttrGet(mlirOperationGetContext(op)));
+  mlirOperationSetAttributeByName(clone, str("cloned"),
+                                  mlirUnitAttrGet(mlirOperationGetContext(op)));
   mlirBlockInsertOwnedOperationAfter(mlirOperationGetBlock(op), op, clone);
   MlirRegion body = mlirOperationGetRegion(clone, 0), away = mlirRegionCreate();
   mlirxRegionTakeBody(away, body);
@@ -207,19 +217,24 @@ static const char *const functions[] = {"func.func", NULL};
 static const MlirxPassDescriptor seam_clone = {
     .argument = "seam-clone", .description = "Clone loops", .anchors = functions, .run = run_clone};
 
-const MlirxPassDescriptor *const seam_passes[] = {&seam_options, &seam_doubles,  &seam_nested, &seam_fail,
-                                                  &seam_missing, &seam_pdl,     &seam_describe, &seam_clone, NULL};
+const MlirxPassDescriptor *const seam_passes[] = {&seam_options,  &seam_doubles, &seam_nested,
+                                                  &seam_fail,     &seam_missing, &seam_pdl,
+                                                  &seam_describe, &seam_clone,   NULL};
 
 static const MlirxOption pipe_options[] = {{"size", MLIRX_OPT_INT, "7", "a size"},
                                            {"text", MLIRX_OPT_STRING, "", "a text"},
                                            {"sizes", MLIRX_OPT_INT_LIST, "4,5", "sizes"},
                                            {0}};
-static const MlirxPipeline seam_pipe = {"seam-pipe", "All options passed on",
-                                        "// a comment, with ${text}, and a comma\n"
-                                        "builtin.module(cse, // another\n"
-                                        "  seam-options{size=${size} text=${text} sizes=${sizes}},\n"
-                                        "  func.func(canonicalize))\n",
-                                        pipe_options};
-static const MlirxPipeline seam_pipe_bad = {"seam-pipe-bad", "Names no option", "seam-options{size=${nothing}}", NULL};
-static const MlirxPipeline seam_pipe_unknown = {"seam-pipe-unknown", "Names no pass", "cse,no-such-pass", NULL};
-const MlirxPipeline *const seam_pipelines[] = {&seam_pipe, &seam_pipe_bad, &seam_pipe_unknown, NULL};
+static const MlirxPipeline seam_pipe = {
+    "seam-pipe", "All options passed on",
+    "// a comment, with ${text}, and a comma\n"
+    "builtin.module(cse, // another\n"
+    "  seam-options{size=${size} text=${text} sizes=${sizes}},\n"
+    "  func.func(canonicalize))\n",
+    pipe_options};
+static const MlirxPipeline seam_pipe_bad = {"seam-pipe-bad", "Names no option",
+                                            "seam-options{size=${nothing}}", NULL};
+static const MlirxPipeline seam_pipe_unknown = {"seam-pipe-unknown", "Names no pass",
+                                                "cse,no-such-pass", NULL};
+const MlirxPipeline *const seam_pipelines[] = {&seam_pipe, &seam_pipe_bad, &seam_pipe_unknown,
+                                               NULL};

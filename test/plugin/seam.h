@@ -4,8 +4,9 @@
 
 #include "mlirx/mlirx.h"
 
-extern const MlirxOp seam_const, seam_add, seam_double, seam_load, seam_store, seam_opaque, seam_once, seam_loop,
-    seam_if, seam_yield, seam_module, seam_symbol, seam_scope, seam_pad, seam_words, seam_needs;
+extern const MlirxOp seam_const, seam_add, seam_double, seam_load, seam_store, seam_opaque,
+    seam_once, seam_loop, seam_if, seam_yield, seam_module, seam_symbol, seam_scope, seam_pad,
+    seam_words, seam_needs;
 extern const MlirxType seam_box, seam_pair;
 extern const MlirxAttr seam_range;
 extern MlirxDialect seam_dialect;
@@ -26,10 +27,14 @@ void seam_print_pair(MlirType type, MlirxAsmPrinter p);
 MlirAttribute seam_parse_range(MlirxAsmParser p, MlirType type);
 void seam_print_range(MlirAttribute attr, MlirxAsmPrinter p);
 
-static inline MlirStringRef str(const char *s) { return mlirStringRefCreateFromCString(s); }
+static inline MlirStringRef str(const char *s) {
+  return mlirStringRefCreateFromCString(s);
+}
 static inline MlirLogicalResult ok(bool good) {
   return good ? mlirLogicalResultSuccess() : mlirLogicalResultFailure();
 }
-static inline bool failed(MlirLogicalResult r) { return mlirLogicalResultIsFailure(r); }
+static inline bool failed(MlirLogicalResult r) {
+  return mlirLogicalResultIsFailure(r);
+}
 
 #endif

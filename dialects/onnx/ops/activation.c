@@ -22,7 +22,8 @@ static const expr *build_prelu(comprehension *c, const expr *const *x) {
   return negative_part(c, x[0], x_mul(c, x[1], x[0]));
 }
 static const expr *build_elu(comprehension *c, const expr *const *x) {
-  return negative_part(c, x[0], x_mul(c, x_attr(c, x[0], "alpha"), expr_unary(c, EXPR_EXPM1, x[0])));
+  return negative_part(c, x[0],
+                       x_mul(c, x_attr(c, x[0], "alpha"), expr_unary(c, EXPR_EXPM1, x[0])));
 }
 static const expr *build_selu(comprehension *c, const expr *const *x) {
   const expr *below = x_mul(c, x_attr(c, x[0], "alpha"), expr_unary(c, EXPR_EXPM1, x[0]));
@@ -45,8 +46,12 @@ static const expr *build_hard_swish(comprehension *c, const expr *const *x) {
   const expr *line = x_add(c, x_mul(c, x_num(c, x[0], 1.0 / 6), x[0]), x_num(c, x[0], 0.5));
   return x_mul(c, x[0], x_clamp(c, line, x_num(c, x[0], 0), x_num(c, x[0], 1)));
 }
-static const expr *build_sigmoid(comprehension *c, const expr *const *x) { return x_sigmoid(c, x[0]); }
-static const expr *build_softplus(comprehension *c, const expr *const *x) { return x_softplus(c, x[0]); }
+static const expr *build_sigmoid(comprehension *c, const expr *const *x) {
+  return x_sigmoid(c, x[0]);
+}
+static const expr *build_softplus(comprehension *c, const expr *const *x) {
+  return x_softplus(c, x[0]);
+}
 static const expr *build_softsign(comprehension *c, const expr *const *x) {
   return x_div(c, x[0], x_add(c, x_num(c, x[0], 1), expr_unary(c, EXPR_ABS, x[0])));
 }
@@ -70,9 +75,11 @@ static const expr *build_gelu(comprehension *c, const expr *const *x) {
   if (strcmp(view_string(c->view, "approximate"), "tanh") == 0) {
     const expr *cube = x_mul(c, x_mul(c, x[0], x[0]), x[0]);
     const expr *sum = x_add(c, x[0], x_mul(c, x_num(c, x[0], 0.044715), cube));
-    inner = expr_unary(c, EXPR_TANH, x_mul(c, x_num(c, x[0], 0.79788456080286535588), sum)); // sqrt(2 / pi)
+    inner = expr_unary(c, EXPR_TANH,
+                       x_mul(c, x_num(c, x[0], 0.79788456080286535588), sum)); // sqrt(2 / pi)
   } else {
-    inner = expr_unary(c, EXPR_ERF, x_mul(c, x_num(c, x[0], 0.70710678118654752440), x[0])); // 1 / sqrt(2)
+    inner = expr_unary(c, EXPR_ERF,
+                       x_mul(c, x_num(c, x[0], 0.70710678118654752440), x[0])); // 1 / sqrt(2)
   }
   return x_mul(c, x_mul(c, x_num(c, x[0], 0.5), x[0]), x_add(c, one, inner));
 }
@@ -92,23 +99,26 @@ static bool verify_prelu(op_view *v) {
     return view_error(v, "operand 1 ('slope'): expected rank %d at most, found rank %d", x, slope);
   for (int k = 0; x >= 0 && k < slope; k++) {
     int64_t have, want;
-    if (dim_is_const(view_dim(v, 1, k), &have) && dim_is_const(view_dim(v, 0, x - slope + k), &want) &&
-        have != 1 && have != want)
+    if (dim_is_const(view_dim(v, 1, k), &have) &&
+        dim_is_const(view_dim(v, 0, x - slope + k), &want) && have != 1 && have != want)
       return view_error(v, "operand 1 ('slope'): expected 1 or %lld in dimension %d, found %lld",
                         (long long)want, k, (long long)have);
   }
   return true;
 }
 
-static bool verify_swiglu(op_view *v) { return verify_broadcast(v, 2, (int[]){0, 1}); }
+static bool verify_swiglu(op_view *v) {
+  return verify_broadcast(v, 2, (int[]){0, 1});
+}
 static bool shape_swiglu(op_view *v, shape_result *results) {
   return shape_broadcast(v, results, 0, 2, (int[]){0, 1});
 }
 
 #define ALL(X)                                                                                     \
-  X(relu, 1) X(leaky_relu, 1) X(prelu, 2) X(elu, 1) X(selu, 1) X(celu, 1) X(thresholded_relu, 1)     \
-  X(hard_sigmoid, 1) X(hard_swish, 1) X(sigmoid, 1) X(softplus, 1) X(softsign, 1) X(mish, 1)         \
-  X(swish, 1) X(swiglu, 2) X(gelu, 1) X(shrink, 1)
+  X(relu, 1)                                                                                       \
+  X(leaky_relu, 1) X(prelu, 2) X(elu, 1) X(selu, 1) X(celu, 1) X(thresholded_relu, 1)              \
+      X(hard_sigmoid, 1) X(hard_swish, 1) X(sigmoid, 1) X(softplus, 1) X(softsign, 1) X(mish, 1)   \
+          X(swish, 1) X(swiglu, 2) X(gelu, 1) X(shrink, 1)
 #define X(name, n)                                                                                 \
   static bool comp_##name(op_view *v, const shape_result *results, comprehension *c) {             \
     return comp_map(v, results, c, n, build_##name);                                               \

@@ -22,7 +22,9 @@ struct onyx_arena {
   chunk *chunks; // the first is the one that is being filled
 };
 
-onyx_arena *onyx_arena_create(void) { return calloc(1, sizeof(onyx_arena)); }
+onyx_arena *onyx_arena_create(void) {
+  return calloc(1, sizeof(onyx_arena));
+}
 
 void onyx_arena_destroy(onyx_arena *arena) {
   if (!arena)
@@ -46,7 +48,8 @@ static chunk *new_chunk(size_t size) {
 }
 
 void *onyx_arena_alloc(onyx_arena *arena, size_t size) {
-  size_t rounded = size > SIZE_MAX - ALIGNMENT ? SIZE_MAX : (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+  size_t rounded =
+      size > SIZE_MAX - ALIGNMENT ? SIZE_MAX : (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
   if (rounded == 0)
     rounded = ALIGNMENT;
   chunk *top = arena->chunks;

@@ -4,7 +4,8 @@
 
 #include "dialects/onnx/ops/view.h"
 
-// Makes `axis` non-negative for a tensor of this rank; an error that names `what` when out of range.
+// Makes `axis` non-negative for a tensor of this rank; an error that names `what` when out of
+// range.
 bool axis_normalize(op_view *v, const char *what, int64_t axis, int rank, int *out);
 // The INT attribute `name` as a non-negative axis.
 bool axis_attr(op_view *v, const char *name, int rank, int *out);

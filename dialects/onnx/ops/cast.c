@@ -14,8 +14,8 @@ static bool cast_shape(op_view *v, shape_result *results, onyx_elem to) {
   for (int64_t k = 0; k < n; k++) {
     values[k] = x->values[k];
     if (to == ONYX_BOOL && x->type.elem != ONYX_BOOL)
-      values[k] = dim_select(v->dims, dim_eq(v->dims, x->values[k], dim_const(v->dims, 0)), dim_const(v->dims, 0),
-                             dim_const(v->dims, 1));
+      values[k] = dim_select(v->dims, dim_eq(v->dims, x->values[k], dim_const(v->dims, 0)),
+                             dim_const(v->dims, 0), dim_const(v->dims, 1));
   }
   return true;
 }
@@ -37,28 +37,34 @@ static bool shape_cast_like(op_view *v, shape_result *results) {
   return cast_shape(v, results, view_elem(v, 1));
 }
 
-// Float to the exponent-only type: the bits of the f32's exponent, moved by round_mode. The sign and what
-// is no number go as the reference has them: the sign is dropped, infinity and NaN are NaN.
+// Float to the exponent-only type: the bits of the f32's exponent, moved by round_mode. The sign
+// and what is no number go as the reference has them: the sign is dropped, infinity and NaN are
+// NaN.
 static const expr *cast_to_e8m0(comprehension *c, const expr *x, bool saturate, const char *mode) {
-  const expr *bits = expr_bitcast(c, expr_cast(c, x, ONYX_F32), ONYX_U32), *zero = expr_zero(c, ONYX_U32);
-  const expr *exponent = x_and(c, expr_binary(c, EXPR_SHR, bits, expr_int(c, ONYX_U32, 23)), expr_int(c, ONYX_U32, 0xff));
+  const expr *bits = expr_bitcast(c, expr_cast(c, x, ONYX_F32), ONYX_U32),
+             *zero = expr_zero(c, ONYX_U32);
+  const expr *exponent = x_and(c, expr_binary(c, EXPR_SHR, bits, expr_int(c, ONYX_U32, 23)),
+                               expr_int(c, ONYX_U32, 0xff));
   const expr *fraction = x_and(c, bits, expr_int(c, ONYX_U32, 0x7fffff));
   const expr *up = expr_int(c, ONYX_BOOL, 0);
   if (strcmp(mode, "up") == 0)
     up = expr_compare(c, EXPR_NE, fraction, zero);
   if (strcmp(mode, "nearest") == 0) { // a tie goes up unless that leaves the subnormals
     const expr *half = expr_int(c, ONYX_U32, 0x400000);
-    const expr *tie_up = x_and(c, x_eq(c, fraction, half), expr_compare(c, EXPR_NE, exponent, zero));
+    const expr *tie_up =
+        x_and(c, x_eq(c, fraction, half), expr_compare(c, EXPR_NE, exponent, zero));
     up = x_or(c, x_lt(c, half, fraction), tie_up);
   }
   if (saturate)
     up = x_and(c, up, x_lt(c, exponent, expr_int(c, ONYX_U32, 0xfe)));
   const expr *special = x_eq(c, exponent, expr_int(c, ONYX_U32, 0xff));
   const expr *moved = x_add(c, exponent, expr_select(c, up, expr_one(c, ONYX_U32), zero));
-  return expr_bitcast(c, expr_cast(c, expr_select(c, special, exponent, moved), ONYX_U8), ONYX_F8E8M0);
+  return expr_bitcast(c, expr_cast(c, expr_select(c, special, exponent, moved), ONYX_U8),
+                      ONYX_F8E8M0);
 }
 
-// Float to a narrow integer truncates and then wraps, as the reference does (node test cast_FLOAT_to_UINT4).
+// Float to a narrow integer truncates and then wraps, as the reference does (node test
+// cast_FLOAT_to_UINT4).
 static const expr *cast_to_narrow(comprehension *c, const expr *x, onyx_elem to) {
   bool narrow = onyx_elem_is_int(to) && onyx_elem_bits(to) < 32;
   if (onyx_elem_is_float((onyx_elem)x->type) && (narrow || to == ONYX_U32))
@@ -83,7 +89,8 @@ static bool comp_cast(op_view *v, const shape_result *results, comprehension *c)
   if (to == ONYX_F8E8M0)
     x = cast_to_e8m0(c, x, saturate, view_string(v, "round_mode"));
   else
-    x = expr_cast_saturate(c, cast_to_narrow(c, x, to), to, saturate && onyx_elem_is_float(to) && onyx_elem_bits(to) == 8);
+    x = expr_cast_saturate(c, cast_to_narrow(c, x, to), to,
+                           saturate && onyx_elem_is_float(to) && onyx_elem_bits(to) == 8);
   comp_write_point(c, s, out, x);
   return true;
 }
@@ -93,8 +100,9 @@ static bool verify_bit_cast(op_view *v) {
     return false;
   onyx_elem from = view_elem(v, 0), to = attr_to(v);
   return from == ONYX_ELEM_UNDEFINED || onyx_elem_bits(from) == onyx_elem_bits(to) ||
-         view_error(v, "to: expected a type of %d bits, as operand 0 ('input') has, found %s of %d bits",
-                    onyx_elem_bits(from), onyx_elem_onnx_name(to), onyx_elem_bits(to));
+         view_error(
+             v, "to: expected a type of %d bits, as operand 0 ('input') has, found %s of %d bits",
+             onyx_elem_bits(from), onyx_elem_onnx_name(to), onyx_elem_bits(to));
 }
 
 static bool shape_bit_cast(op_view *v, shape_result *results) {

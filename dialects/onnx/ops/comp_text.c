@@ -5,21 +5,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const op_names[] = {
-    [EXPR_CONST] = "const", [EXPR_LOOP] = "loop", [EXPR_DIM] = "dim", [EXPR_ACC] = "acc",
-    [EXPR_READ] = "read", [EXPR_ADD] = "add", [EXPR_SUB] = "sub", [EXPR_MUL] = "mul", [EXPR_DIV] = "div",
-    [EXPR_FLOORDIV] = "floordiv", [EXPR_MOD] = "mod", [EXPR_REM] = "rem", [EXPR_MIN] = "min",
-    [EXPR_MAX] = "max", [EXPR_POW] = "pow", [EXPR_AND] = "and", [EXPR_OR] = "or", [EXPR_XOR] = "xor",
-    [EXPR_SHL] = "shl", [EXPR_SHR] = "shr", [EXPR_ATAN2] = "atan2", [EXPR_NEG] = "neg", [EXPR_ABS] = "abs",
-    [EXPR_NOT] = "not", [EXPR_FLOOR] = "floor", [EXPR_CEIL] = "ceil", [EXPR_ROUND] = "round",
-    [EXPR_TRUNC] = "trunc", [EXPR_SQRT] = "sqrt", [EXPR_EXP] = "exp", [EXPR_LOG] = "log",
-    [EXPR_LOG1P] = "log1p", [EXPR_EXPM1] = "expm1", [EXPR_SIN] = "sin", [EXPR_COS] = "cos",
-    [EXPR_TAN] = "tan", [EXPR_ASIN] = "asin", [EXPR_ACOS] = "acos", [EXPR_ATAN] = "atan",
-    [EXPR_SINH] = "sinh", [EXPR_COSH] = "cosh", [EXPR_TANH] = "tanh", [EXPR_ASINH] = "asinh",
-    [EXPR_ACOSH] = "acosh", [EXPR_ATANH] = "atanh", [EXPR_ERF] = "erf", [EXPR_EQ] = "eq", [EXPR_NE] = "ne",
-    [EXPR_LT] = "lt", [EXPR_LE] = "le", [EXPR_GT] = "gt", [EXPR_GE] = "ge", [EXPR_ISNAN] = "isnan",
-    [EXPR_ISINF] = "isinf", [EXPR_SELECT] = "select", [EXPR_CAST] = "cast", [EXPR_BITCAST] = "bitcast",
-    [EXPR_CHECK] = "check"};
+static const char *const op_names[] = {[EXPR_CONST] = "const",     [EXPR_LOOP] = "loop",
+                                       [EXPR_DIM] = "dim",         [EXPR_ACC] = "acc",
+                                       [EXPR_READ] = "read",       [EXPR_ADD] = "add",
+                                       [EXPR_SUB] = "sub",         [EXPR_MUL] = "mul",
+                                       [EXPR_DIV] = "div",         [EXPR_FLOORDIV] = "floordiv",
+                                       [EXPR_MOD] = "mod",         [EXPR_REM] = "rem",
+                                       [EXPR_MIN] = "min",         [EXPR_MAX] = "max",
+                                       [EXPR_POW] = "pow",         [EXPR_AND] = "and",
+                                       [EXPR_OR] = "or",           [EXPR_XOR] = "xor",
+                                       [EXPR_SHL] = "shl",         [EXPR_SHR] = "shr",
+                                       [EXPR_ATAN2] = "atan2",     [EXPR_NEG] = "neg",
+                                       [EXPR_ABS] = "abs",         [EXPR_NOT] = "not",
+                                       [EXPR_FLOOR] = "floor",     [EXPR_CEIL] = "ceil",
+                                       [EXPR_ROUND] = "round",     [EXPR_TRUNC] = "trunc",
+                                       [EXPR_SQRT] = "sqrt",       [EXPR_EXP] = "exp",
+                                       [EXPR_LOG] = "log",         [EXPR_LOG1P] = "log1p",
+                                       [EXPR_EXPM1] = "expm1",     [EXPR_SIN] = "sin",
+                                       [EXPR_COS] = "cos",         [EXPR_TAN] = "tan",
+                                       [EXPR_ASIN] = "asin",       [EXPR_ACOS] = "acos",
+                                       [EXPR_ATAN] = "atan",       [EXPR_SINH] = "sinh",
+                                       [EXPR_COSH] = "cosh",       [EXPR_TANH] = "tanh",
+                                       [EXPR_ASINH] = "asinh",     [EXPR_ACOSH] = "acosh",
+                                       [EXPR_ATANH] = "atanh",     [EXPR_ERF] = "erf",
+                                       [EXPR_EQ] = "eq",           [EXPR_NE] = "ne",
+                                       [EXPR_LT] = "lt",           [EXPR_LE] = "le",
+                                       [EXPR_GT] = "gt",           [EXPR_GE] = "ge",
+                                       [EXPR_ISNAN] = "isnan",     [EXPR_ISINF] = "isinf",
+                                       [EXPR_SELECT] = "select",   [EXPR_CAST] = "cast",
+                                       [EXPR_BITCAST] = "bitcast", [EXPR_CHECK] = "check"};
 
 typedef struct text {
   onyx_arena *arena;
@@ -32,7 +46,9 @@ static const char *type_name(int type) {
   return name ? name : "none";
 }
 
-static char *dim_string(const text *t, const dim *d) { return dim_text(t->arena, d, NULL, NULL); }
+static char *dim_string(const text *t, const dim *d) {
+  return dim_text(t->arena, d, NULL, NULL);
+}
 
 static void print_expr(const text *t, const expr *e);
 
@@ -123,7 +139,9 @@ char *comp_text(onyx_arena *arena, const comprehension *c) {
     for (int k = 0; k < c->buffers[b].rank; k++)
       fprintf(t.out, "%s x ", dim_string(&t, c->buffers[b].dims[k]));
     fprintf(t.out, "%s%s\n", type_name(c->buffers[b].elem),
-            b < c->num_operands ? "" : b < c->num_operands + c->num_results ? " (result)" : " (temporary)");
+            b < c->num_operands                    ? ""
+            : b < c->num_operands + c->num_results ? " (result)"
+                                                   : " (temporary)");
   }
   if (c->alias_of >= 0)
     fprintf(t.out, "alias of b%d\n", c->alias_of);
@@ -180,7 +198,8 @@ const dim *comp_flops(const comprehension *c) {
       steps += count_expr(stage->accs[k].step, seen);
     for (int w = 0; w < stage->num_writes; w++)
       writes += count_expr(stage->writes[w].value, seen);
-    const dim *each = dim_add(dims, dim_mul(dims, inner, dim_const(dims, steps)), dim_const(dims, writes));
+    const dim *each =
+        dim_add(dims, dim_mul(dims, inner, dim_const(dims, steps)), dim_const(dims, writes));
     total = dim_add(dims, total, dim_mul(dims, outer, each));
   }
   return total;

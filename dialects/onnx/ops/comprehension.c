@@ -1,5 +1,5 @@
-// Building comprehensions. Index arithmetic on constants is folded here, so that static ops have plain
-// affine indices; everything else is left to the readers.
+// Building comprehensions. Index arithmetic on constants is folded here, so that static ops have
+// plain affine indices; everything else is left to the readers.
 #include "dialects/onnx/ops/comprehension.h"
 
 #include "dialects/onnx/ops/convert.h"
@@ -20,15 +20,16 @@ static void *grow(op_view *v, void *items, int count, int *capacity, size_t size
 static int add_buffer(comprehension *c, onyx_elem elem, int rank, const dim *const *dims) {
   c->buffers = grow(c->view, c->buffers, c->num_buffers, &c->cap_buffers, sizeof *c->buffers);
   comp_buffer *b = &c->buffers[c->num_buffers];
-  *b = (comp_buffer){elem, rank < 0 ? 0 : rank, ONYX_NEW_ARRAY(c->view->arena, const dim *, rank > 0 ? rank : 1), NULL};
+  *b = (comp_buffer){elem, rank < 0 ? 0 : rank,
+                     ONYX_NEW_ARRAY(c->view->arena, const dim *, rank > 0 ? rank : 1), NULL};
   for (int k = 0; k < rank; k++)
     b->dims[k] = dims[k];
   return c->num_buffers++;
 }
 
 void comp_init(comprehension *c, op_view *v, const shape_result *results) {
-  *c = (comprehension){.view = v, .num_operands = v->num_operands, .num_results = v->num_results,
-                       .alias_of = -1};
+  *c = (comprehension){
+      .view = v, .num_operands = v->num_operands, .num_results = v->num_results, .alias_of = -1};
   for (int i = 0; i < v->num_operands; i++)
     add_buffer(c, v->operands[i].type.elem, v->operands[i].type.rank, v->operands[i].type.dims);
   for (int r = 0; r < v->num_results; r++)
@@ -62,7 +63,8 @@ int comp_table(comprehension *c, onyx_elem elem, int64_t n, const void *data) {
 
 // --- expressions
 
-static expr *new_expr(comprehension *c, expr_op op, int type, int num_args, const expr *const *args) {
+static expr *new_expr(comprehension *c, expr_op op, int type, int num_args,
+                      const expr *const *args) {
   expr *e = ONYX_NEW(c->view->arena, expr);
   e->op = op;
   e->type = type;
@@ -75,7 +77,9 @@ static expr *new_expr(comprehension *c, expr_op op, int type, int num_args, cons
   return e;
 }
 
-static bool is_float_type(int type) { return type != ONYX_INDEX && onyx_elem_is_float((onyx_elem)type); }
+static bool is_float_type(int type) {
+  return type != ONYX_INDEX && onyx_elem_is_float((onyx_elem)type);
+}
 
 const expr *expr_int(comprehension *c, int type, int64_t value) {
   if (is_float_type(type))
@@ -93,8 +97,12 @@ const expr *expr_float(comprehension *c, int type, double value) {
   return e;
 }
 
-const expr *expr_zero(comprehension *c, int type) { return expr_int(c, type, 0); }
-const expr *expr_one(comprehension *c, int type) { return expr_int(c, type, 1); }
+const expr *expr_zero(comprehension *c, int type) {
+  return expr_int(c, type, 0);
+}
+const expr *expr_one(comprehension *c, int type) {
+  return expr_int(c, type, 1);
+}
 
 const expr *expr_lowest(comprehension *c, int type) {
   if (is_float_type(type))
@@ -108,7 +116,9 @@ const expr *expr_highest(comprehension *c, int type) {
   return expr_int(c, type, type == ONYX_INDEX ? INT64_MAX : onyx_int_highest((onyx_elem)type));
 }
 
-const expr *expr_index(comprehension *c, int64_t value) { return expr_int(c, ONYX_INDEX, value); }
+const expr *expr_index(comprehension *c, int64_t value) {
+  return expr_int(c, ONYX_INDEX, value);
+}
 
 const expr *expr_loop(comprehension *c, int loop) {
   expr *e = new_expr(c, EXPR_LOOP, ONYX_INDEX, 0, NULL);
@@ -249,7 +259,8 @@ comp_stage *comp_stage_begin(comprehension *c, int num_loops, const comp_loop *l
   c->stages = grow(c->view, c->stages, c->num_stages, &c->cap_stages, sizeof *c->stages);
   comp_stage *s = &c->stages[c->num_stages++];
   *s = (comp_stage){.num_loops = num_loops,
-                    .loops = ONYX_NEW_ARRAY(c->view->arena, comp_loop, num_loops > 0 ? num_loops : 1)};
+                    .loops =
+                        ONYX_NEW_ARRAY(c->view->arena, comp_loop, num_loops > 0 ? num_loops : 1)};
   if (num_loops > 0)
     memcpy(s->loops, loops, (size_t)num_loops * sizeof *loops);
   return s;
@@ -294,7 +305,8 @@ int comp_acc_combine(comprehension *c, comp_stage *s, acc_kind kind, int type, c
   return k;
 }
 
-int comp_acc_general(comprehension *c, comp_stage *s, int type, const expr *init, const expr *step) {
+int comp_acc_general(comprehension *c, comp_stage *s, int type, const expr *init,
+                     const expr *step) {
   int k = s->num_accs;
   *new_acc(c, s) = (comp_acc){type, init, ACC_GENERAL, NULL, step};
   return k;
@@ -308,14 +320,16 @@ void comp_write_at(comprehension *c, comp_stage *s, int buffer, int n, const exp
     memcpy(writes, s->writes, (size_t)s->num_writes * sizeof *writes);
   s->writes = writes;
   comp_write *w = &writes[s->num_writes++];
-  *w = (comp_write){buffer, n, ONYX_NEW_ARRAY(c->view->arena, const expr *, n > 0 ? n : 1), value, guard};
+  *w = (comp_write){buffer, n, ONYX_NEW_ARRAY(c->view->arena, const expr *, n > 0 ? n : 1), value,
+                    guard};
   if (n > 0)
     memcpy(w->index, index, (size_t)n * sizeof *index);
 }
 
 // --- short forms
 
-void comp_require(comprehension *c, const expr *cond, int code, const expr *found, const expr *limit) {
+void comp_require(comprehension *c, const expr *cond, int code, const expr *found,
+                  const expr *limit) {
   if (cond->op == EXPR_CONST && cond->i)
     return;
   int scratch = comp_temp(c, ONYX_BOOL, 0, NULL);
@@ -341,7 +355,8 @@ void comp_require_broadcast(comprehension *c, int num_operands, const int *opera
   }
 }
 
-void comp_broadcast_index(comprehension *c, int buffer, int rank, int first_loop, const expr **out) {
+void comp_broadcast_index(comprehension *c, int buffer, int rank, int first_loop,
+                          const expr **out) {
   comp_buffer in = c->buffers[buffer], result = c->buffers[comp_result(c, 0)];
   for (int k = 0; k < in.rank; k++) {
     int loop = first_loop + rank - in.rank + k;
@@ -351,9 +366,9 @@ void comp_broadcast_index(comprehension *c, int buffer, int rank, int first_loop
     else if (in.dims[k]->op == DIM_CONST || loop >= result.rank || in.dims[k] == result.dims[loop])
       out[k] = variable;
     else // 0 also where the two disagree: in bounds all the same
-      out[k] = expr_select(c,
-                           expr_compare(c, EXPR_EQ, expr_dim(c, in.dims[k]), expr_dim(c, result.dims[loop])),
-                           variable, expr_index(c, 0));
+      out[k] = expr_select(
+          c, expr_compare(c, EXPR_EQ, expr_dim(c, in.dims[k]), expr_dim(c, result.dims[loop])),
+          variable, expr_index(c, 0));
   }
 }
 

@@ -41,9 +41,13 @@ static const float_format *format_of(onyx_elem elem) {
   }
 }
 
-int onyx_elem_bytes(onyx_elem elem) { return (onyx_elem_bits(elem) + 7) / 8; }
+int onyx_elem_bytes(onyx_elem elem) {
+  return (onyx_elem_bits(elem) + 7) / 8;
+}
 
-static int sign_shift(const float_format *f) { return f->exponent_bits + f->mantissa_bits; }
+static int sign_shift(const float_format *f) {
+  return f->exponent_bits + f->mantissa_bits;
+}
 
 static double decode_format(const float_format *f, uint32_t code) {
   bool negative = code >> sign_shift(f) & 1;
@@ -54,9 +58,9 @@ static double decode_format(const float_format *f, uint32_t code) {
     return (int64_t)magnitude == f->inf_code ? (negative ? -INFINITY : INFINITY) : NAN;
   int exponent = (int)(magnitude >> f->mantissa_bits);
   double mantissa = magnitude & ((1u << f->mantissa_bits) - 1);
-  double value = exponent == 0
-                     ? ldexp(mantissa, 1 - f->bias - f->mantissa_bits)
-                     : ldexp(mantissa + (1 << f->mantissa_bits), exponent - f->bias - f->mantissa_bits);
+  double value = exponent == 0 ? ldexp(mantissa, 1 - f->bias - f->mantissa_bits)
+                               : ldexp(mantissa + (1 << f->mantissa_bits),
+                                       exponent - f->bias - f->mantissa_bits);
   return negative ? -value : value;
 }
 
@@ -69,7 +73,7 @@ static uint32_t encode_magnitude(const float_format *f, double value) {
   frexp(value, &exponent); // value = m * 2^exponent, m in [0.5, 1)
   int biased = exponent - 1 + f->bias;
   if (biased < 1)
-    biased = 1; // subnormal
+    biased = 1;                                                                // subnormal
   double units = nearbyint(ldexp(value, f->mantissa_bits + f->bias - biased)); // ties to even
   return (uint32_t)((biased - 1) << f->mantissa_bits) + (uint32_t)units;
 }
@@ -151,7 +155,8 @@ int64_t onyx_int_wrap(onyx_elem elem, int64_t value) {
 }
 
 int64_t onyx_int_lowest(onyx_elem elem) {
-  return onyx_elem_is_signed(elem) ? -(int64_t)((UINT64_C(1) << (onyx_elem_bits(elem) - 1)) - 1) - 1 : 0;
+  return onyx_elem_is_signed(elem) ? -(int64_t)((UINT64_C(1) << (onyx_elem_bits(elem) - 1)) - 1) - 1
+                                   : 0;
 }
 
 int64_t onyx_int_highest(onyx_elem elem) {

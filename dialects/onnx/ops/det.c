@@ -12,8 +12,10 @@ static bool verify_det(op_view *v) {
     return true;
   if (rank < 2)
     return view_error(v, "operand 0 ('X'): expected rank 2 or more, found rank %d", rank);
-  if (dim_is_const(view_dim(v, 0, rank - 2), &rows) && dim_is_const(view_dim(v, 0, rank - 1), &columns) && rows != columns)
-    return view_error(v, "operand 0 ('X'): expected square matrices, found %" PRId64 " by %" PRId64, rows, columns);
+  if (dim_is_const(view_dim(v, 0, rank - 2), &rows) &&
+      dim_is_const(view_dim(v, 0, rank - 1), &columns) && rows != columns)
+    return view_error(v, "operand 0 ('X'): expected square matrices, found %" PRId64 " by %" PRId64,
+                      rows, columns);
   return true;
 }
 
@@ -30,7 +32,8 @@ typedef struct elimination {
   int pivot;          // temporary [batch..]: the row chosen in the current column
 } elimination;
 
-static const expr *cell(comprehension *c, const elimination *e, int buffer, const expr *row, const expr *column) {
+static const expr *cell(comprehension *c, const elimination *e, int buffer, const expr *row,
+                        const expr *column) {
   const expr *at[ONYX_MAX_RANK];
   x_loops(c, e->batch, at);
   at[e->batch] = row;
@@ -50,9 +53,12 @@ static void choose_pivot(comprehension *c, const elimination *e, int from, int k
   const expr *size = expr_unary(c, EXPR_ABS, cell(c, e, from, row, expr_index(c, k)));
   comp_stage *s = comp_stage_begin(c, e->batch + 1, loops);
   const expr *better = x_lt(c, expr_acc(c, 0, e->type), size);
-  comp_acc_general(c, s, e->type, expr_float(c, e->type, -1), expr_select(c, better, size, expr_acc(c, 0, e->type)));
-  comp_acc_general(c, s, ONYX_INDEX, expr_index(c, k), expr_select(c, better, row, expr_acc(c, 1, ONYX_INDEX)));
-  comp_write_at(c, s, e->pivot, e->batch, at, expr_cast(c, expr_acc(c, 1, ONYX_INDEX), ONYX_I64), NULL);
+  comp_acc_general(c, s, e->type, expr_float(c, e->type, -1),
+                   expr_select(c, better, size, expr_acc(c, 0, e->type)));
+  comp_acc_general(c, s, ONYX_INDEX, expr_index(c, k),
+                   expr_select(c, better, row, expr_acc(c, 1, ONYX_INDEX)));
+  comp_write_at(c, s, e->pivot, e->batch, at, expr_cast(c, expr_acc(c, 1, ONYX_INDEX), ONYX_I64),
+                NULL);
 }
 
 static const expr *pivot_row(comprehension *c, const elimination *e) {
@@ -63,12 +69,14 @@ static const expr *pivot_row(comprehension *c, const elimination *e) {
 
 // to = from with rows k and pivot exchanged and column k cleared below k.
 static void eliminate(comprehension *c, const elimination *e, int from, int to, int k) {
-  const expr *i = expr_loop(c, e->batch), *j = expr_loop(c, e->batch + 1), *at = expr_index(c, k), *p = pivot_row(c, e);
+  const expr *i = expr_loop(c, e->batch), *j = expr_loop(c, e->batch + 1), *at = expr_index(c, k),
+             *p = pivot_row(c, e);
   const expr *row = expr_select(c, x_eq(c, i, at), p, expr_select(c, x_eq(c, i, p), at, i));
   const expr *top = cell(c, e, from, p, at), *zero = expr_float(c, e->type, 0);
   const expr *own = cell(c, e, from, row, j), *factor = x_div(c, cell(c, e, from, row, at), top);
   const expr *clears = x_and(c, x_lt(c, at, i), expr_compare(c, EXPR_NE, top, zero));
-  const expr *value = expr_select(c, clears, x_sub(c, own, x_mul(c, factor, cell(c, e, from, p, j))), own);
+  const expr *value =
+      expr_select(c, clears, x_sub(c, own, x_mul(c, factor, cell(c, e, from, p, j))), own);
   comp_stage *s = comp_stage_over(c, to);
   comp_write_point(c, s, to, value);
 }
@@ -79,10 +87,12 @@ static bool comp_det(op_view *v, const shape_result *results, comprehension *c) 
   int rank = view_rank(v, 0), out = comp_result(c, 0);
   if (!need_rank(v, 0))
     return false;
-  if (!dim_is_const(view_dim(v, 0, rank - 1), &order) && !dim_is_const(view_dim(v, 0, rank - 2), &order))
+  if (!dim_is_const(view_dim(v, 0, rank - 1), &order) &&
+      !dim_is_const(view_dim(v, 0, rank - 2), &order))
     return view_error(v, "operand 0 ('X'): the order of the matrices is not known");
   if (order > MAX_ORDER)
-    return view_error(v, "operand 0 ('X'): expected matrices of order %d at most, found %" PRId64, MAX_ORDER, order);
+    return view_error(v, "operand 0 ('X'): expected matrices of order %d at most, found %" PRId64,
+                      MAX_ORDER, order);
   elimination e = {rank - 2, (int)order, expr_compute_type(view_elem(v, 0)), 0};
   e.pivot = comp_temp(c, ONYX_I64, e.batch, v->operands[0].type.dims);
   int matrix[2], from = 0;
@@ -97,12 +107,14 @@ static bool comp_det(op_view *v, const shape_result *results, comprehension *c) 
     const expr *p = pivot_row(c, &e), *column = expr_index(c, k);
     const expr *sign = expr_select(c, x_eq(c, p, column), one, expr_float(c, e.type, -1));
     comp_stage *s = comp_stage_over(c, det);
-    const expr *product = x_mul(c, x_mul(c, expr_read(c, det, e.batch, at), sign), cell(c, &e, from, p, column));
+    const expr *product =
+        x_mul(c, x_mul(c, expr_read(c, det, e.batch, at), sign), cell(c, &e, from, p, column));
     comp_write_point(c, s, det, product);
     eliminate(c, &e, from, matrix[k & 1], k);
     from = matrix[k & 1];
   }
-  comp_write_point(c, comp_stage_over(c, out), out, expr_cast(c, expr_read(c, det, e.batch, at), view_elem(v, 0)));
+  comp_write_point(c, comp_stage_over(c, out), out,
+                   expr_cast(c, expr_read(c, det, e.batch, at), view_elem(v, 0)));
   return true;
 }
 

@@ -30,8 +30,12 @@ dim_context *dim_context_create(onyx_arena *arena) {
   return ctx;
 }
 
-onyx_arena *dim_arena(dim_context *ctx) { return ctx->arena; }
-unsigned dim_count(const dim_context *ctx) { return ctx->count; }
+onyx_arena *dim_arena(dim_context *ctx) {
+  return ctx->arena;
+}
+unsigned dim_count(const dim_context *ctx) {
+  return ctx->count;
+}
 
 static uint64_t mix(uint64_t h, uint64_t v) {
   h = (h ^ v) * 0x9e3779b97f4a7c15u;
@@ -61,8 +65,12 @@ static void grow(dim_context *ctx) {
   ctx->capacity = capacity;
 }
 
-static bounds no_bounds(void) { return (bounds){INT64_MIN, INT64_MAX}; }
-static bounds bounds_of(const dim_context *ctx, const dim *d) { return ctx->bounds[d->id]; }
+static bounds no_bounds(void) {
+  return (bounds){INT64_MIN, INT64_MAX};
+}
+static bounds bounds_of(const dim_context *ctx, const dim *d) {
+  return ctx->bounds[d->id];
+}
 
 // --- arithmetic on bounds: an unknown end stays unknown, an overflow makes it so
 
@@ -122,8 +130,12 @@ static bounds bounds_div(bounds a, bounds b, bool up) {
   return no_bounds();
 }
 
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t min64(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static int64_t max64(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
 
 static bounds bounds_for(dim_context *ctx, dim_op op, int64_t value, const dim *a, const dim *b,
                          const dim *c) {
@@ -214,7 +226,9 @@ const dim *dim_unknown_extent(dim_context *ctx) {
   return d;
 }
 
-const dim *dim_late_symbol(dim_context *ctx) { return dim_sym_extent(ctx, INT64_MIN + ctx->unknowns++); }
+const dim *dim_late_symbol(dim_context *ctx) {
+  return dim_sym_extent(ctx, INT64_MIN + ctx->unknowns++);
+}
 
 void dim_bounds(const dim_context *ctx, const dim *d, int64_t *lo, int64_t *hi) {
   bounds b = bounds_of(ctx, d);
@@ -438,7 +452,8 @@ static const dim *quotient_of(dim_context *ctx, dim_op op, const dim *a, const d
   }
   const dim *q, *rest;
   if (split_multiple(ctx, a, y, &q, &rest) && !dim_is(q, 0)) {
-    const dim *tail = rest->op == DIM_CONST ? quotient_of(ctx, op, rest, b) : binary(ctx, op, rest, b);
+    const dim *tail =
+        rest->op == DIM_CONST ? quotient_of(ctx, op, rest, b) : binary(ctx, op, rest, b);
     return dim_add(ctx, q, tail);
   }
   int64_t inner, both;
@@ -506,8 +521,12 @@ static const dim *extremum(dim_context *ctx, dim_op op, const dim *a, const dim 
   return binary(ctx, op, a, b);
 }
 
-const dim *dim_min(dim_context *ctx, const dim *a, const dim *b) { return extremum(ctx, DIM_MIN, a, b); }
-const dim *dim_max(dim_context *ctx, const dim *a, const dim *b) { return extremum(ctx, DIM_MAX, a, b); }
+const dim *dim_min(dim_context *ctx, const dim *a, const dim *b) {
+  return extremum(ctx, DIM_MIN, a, b);
+}
+const dim *dim_max(dim_context *ctx, const dim *a, const dim *b) {
+  return extremum(ctx, DIM_MAX, a, b);
+}
 
 const dim *dim_eq(dim_context *ctx, const dim *a, const dim *b) {
   int64_t difference;
@@ -640,21 +659,29 @@ static bool eval_dim(evaluation *e, const dim *d, int64_t *value) {
   }
 }
 
-bool dim_eval(const dim *d, int64_t (*symbol)(int64_t sym, void *user), void *user, int64_t *value) {
+bool dim_eval(const dim *d, int64_t (*symbol)(int64_t sym, void *user), void *user,
+              int64_t *value) {
   evaluation e = {symbol, user, 0};
   return eval_dim(&e, d, value);
 }
 
 // Precedence: 0 ternary, 1 comparison, 2 sum, 3 product, 4 atom.
-static char *text_of(onyx_arena *arena, const dim *d, const char *(*name)(int64_t, void *), void *user, int *left,
-                     int outer) {
+static char *text_of(onyx_arena *arena, const dim *d, const char *(*name)(int64_t, void *),
+                     void *user, int *left, int outer) {
   static const struct {
     const char *infix;
     int level;
-  } forms[] = {[DIM_ADD] = {" + ", 2},       [DIM_SUB] = {" - ", 2},       [DIM_MUL] = {" * ", 3},
-               [DIM_FLOORDIV] = {" floordiv ", 3}, [DIM_CEILDIV] = {" ceildiv ", 3},
-               [DIM_MOD] = {" mod ", 3},     [DIM_EQ] = {" == ", 1},       [DIM_LT] = {" < ", 1},
-               [DIM_MIN] = {NULL, 4},        [DIM_MAX] = {NULL, 4},        [DIM_SELECT] = {" ? ", 0}};
+  } forms[] = {[DIM_ADD] = {" + ", 2},
+               [DIM_SUB] = {" - ", 2},
+               [DIM_MUL] = {" * ", 3},
+               [DIM_FLOORDIV] = {" floordiv ", 3},
+               [DIM_CEILDIV] = {" ceildiv ", 3},
+               [DIM_MOD] = {" mod ", 3},
+               [DIM_EQ] = {" == ", 1},
+               [DIM_LT] = {" < ", 1},
+               [DIM_MIN] = {NULL, 4},
+               [DIM_MAX] = {NULL, 4},
+               [DIM_SELECT] = {" ? ", 0}};
   const char *symbol;
   if (--*left < 0)
     return onyx_arena_printf(arena, "..");
@@ -670,7 +697,8 @@ static char *text_of(onyx_arena *arena, const dim *d, const char *(*name)(int64_
   case DIM_MIN:
   case DIM_MAX:
     return onyx_arena_printf(arena, "%s(%s, %s)", d->op == DIM_MIN ? "min" : "max",
-                             text_of(arena, d->a, name, user, left, 0), text_of(arena, d->b, name, user, left, 0));
+                             text_of(arena, d->a, name, user, left, 0),
+                             text_of(arena, d->b, name, user, left, 0));
   default:
     break;
   }
@@ -688,7 +716,8 @@ static char *text_of(onyx_arena *arena, const dim *d, const char *(*name)(int64_
                            wrap ? ")" : "");
 }
 
-char *dim_text(onyx_arena *arena, const dim *d, const char *(*name)(int64_t sym, void *user), void *user) {
+char *dim_text(onyx_arena *arena, const dim *d, const char *(*name)(int64_t sym, void *user),
+               void *user) {
   int left = TEXT_NODES;
   return text_of(arena, d, name, user, &left, 0);
 }

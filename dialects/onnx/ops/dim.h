@@ -1,10 +1,10 @@
 // The dim algebra: integer expressions over operand dims and operand values.
 //
-// A dim is a node of a hash-consed graph: equal expressions are the same pointer. Building one folds
-// constants and simplifies, so an inferred shape is static exactly where `op == DIM_CONST`. Readers
-// walk the graph: inference looks for constants, the emitters turn nodes into SSA values, the
-// dimension analysis compares pointers. All arithmetic is on int64; builders never overflow silently:
-// an overflow gives DIM_UNKNOWN.
+// A dim is a node of a hash-consed graph: equal expressions are the same pointer. Building one
+// folds constants and simplifies, so an inferred shape is static exactly where `op == DIM_CONST`.
+// Readers walk the graph: inference looks for constants, the emitters turn nodes into SSA values,
+// the dimension analysis compares pointers. All arithmetic is on int64; builders never overflow
+// silently: an overflow gives DIM_UNKNOWN.
 #ifndef ONYX_DIM_H
 #define ONYX_DIM_H
 
@@ -28,16 +28,16 @@ typedef enum dim_op {
   DIM_MOD,      // a - b * floordiv(a, b)
   DIM_MIN,
   DIM_MAX,
-  DIM_EQ,       // a == b ? 1 : 0
-  DIM_LT,       // a < b ? 1 : 0
-  DIM_SELECT    // a != 0 ? b : c
+  DIM_EQ,    // a == b ? 1 : 0
+  DIM_LT,    // a < b ? 1 : 0
+  DIM_SELECT // a != 0 ? b : c
 } dim_op;
 
 typedef struct dim {
   dim_op op;
   int64_t value; // CONST, SYM, UNKNOWN
   const struct dim *a, *b, *c;
-  unsigned id; // dense, in order of creation: operands before users
+  unsigned id;  // dense, in order of creation: operands before users
   bool unknown; // a DIM_UNKNOWN occurs in it
 } dim;
 
@@ -49,12 +49,12 @@ unsigned dim_count(const dim_context *ctx); // ids are below this
 const dim *dim_const(dim_context *ctx, int64_t value);
 const dim *dim_sym(dim_context *ctx, int64_t symbol);
 const dim *dim_unknown(dim_context *ctx); // a new one each time
-// The same for what is known to be >= 0: a tensor's extent. An adapter makes the symbols of extents by
-// this before anything else uses them, so that clamps of them fold.
+// The same for what is known to be >= 0: a tensor's extent. An adapter makes the symbols of extents
+// by this before anything else uses them, so that clamps of them fold.
 const dim *dim_sym_extent(dim_context *ctx, int64_t symbol);
 const dim *dim_unknown_extent(dim_context *ctx);
-// A symbol that no adapter made: it stands for a size that a comprehension computes (see comp_late_size).
-// Its number is below DIM_LATE.
+// A symbol that no adapter made: it stands for a size that a comprehension computes (see
+// comp_late_size). Its number is below DIM_LATE.
 #define DIM_LATE (INT64_MIN / 2)
 const dim *dim_late_symbol(dim_context *ctx);
 // An interval that d lies in; INT64_MIN and INT64_MAX where an end is not known.
@@ -70,8 +70,8 @@ const dim *dim_max(dim_context *ctx, const dim *a, const dim *b);
 const dim *dim_eq(dim_context *ctx, const dim *a, const dim *b);
 const dim *dim_lt(dim_context *ctx, const dim *a, const dim *b);
 const dim *dim_select(dim_context *ctx, const dim *c, const dim *t, const dim *f);
-// Extent of a broadcast of two: b where a is 1, else a. (A disagreement is the verifier's affair or,
-// at run time, a check.)
+// Extent of a broadcast of two: b where a is 1, else a. (A disagreement is the verifier's affair
+// or, at run time, a check.)
 const dim *dim_broadcast(dim_context *ctx, const dim *a, const dim *b);
 // Index in [-extent, extent) made non-negative.
 const dim *dim_wrap(dim_context *ctx, const dim *index, const dim *extent);
@@ -82,14 +82,19 @@ static inline bool dim_is_const(const dim *d, int64_t *value) {
     *value = d->value;
   return d->op == DIM_CONST;
 }
-static inline bool dim_is(const dim *d, int64_t value) { return d->op == DIM_CONST && d->value == value; }
+static inline bool dim_is(const dim *d, int64_t value) {
+  return d->op == DIM_CONST && d->value == value;
+}
 // Whether any DIM_UNKNOWN occurs in d.
-static inline bool dim_has_unknown(const dim *d) { return d->unknown; }
-// Value under an assignment of the symbols; false when an unknown occurs, arithmetic overflows, or shared
-// subexpressions make it take too long.
+static inline bool dim_has_unknown(const dim *d) {
+  return d->unknown;
+}
+// Value under an assignment of the symbols; false when an unknown occurs, arithmetic overflows, or
+// shared subexpressions make it take too long.
 bool dim_eval(const dim *d, int64_t (*symbol)(int64_t sym, void *user), void *user, int64_t *value);
 // "N0 * 2 + 1": text for diagnostics and onnx-dim-analysis; symbol names by callback (may be NULL).
-char *dim_text(onyx_arena *arena, const dim *d, const char *(*name)(int64_t sym, void *user), void *user);
+char *dim_text(onyx_arena *arena, const dim *d, const char *(*name)(int64_t sym, void *user),
+               void *user);
 
 #ifdef __cplusplus
 }

@@ -12,11 +12,12 @@ static bool shape_unary(op_view *v, shape_result *results) {
 // --- unary
 
 #define PLAIN_UNARY(X)                                                                             \
-  X(floor, EXPR_FLOOR) X(ceil, EXPR_CEIL) X(round, EXPR_ROUND) X(sqrt, EXPR_SQRT) X(exp, EXPR_EXP)   \
-  X(log, EXPR_LOG) X(sin, EXPR_SIN) X(cos, EXPR_COS) X(tan, EXPR_TAN) X(asin, EXPR_ASIN)             \
-  X(acos, EXPR_ACOS) X(atan, EXPR_ATAN) X(sinh, EXPR_SINH) X(cosh, EXPR_COSH) X(tanh, EXPR_TANH)     \
-  X(asinh, EXPR_ASINH) X(acosh, EXPR_ACOSH) X(atanh, EXPR_ATANH) X(erf, EXPR_ERF)                    \
-  X(bitwise_not, EXPR_NOT) X(neg, EXPR_NEG) X(abs, EXPR_ABS)
+  X(floor, EXPR_FLOOR)                                                                             \
+  X(ceil, EXPR_CEIL) X(round, EXPR_ROUND) X(sqrt, EXPR_SQRT) X(exp, EXPR_EXP) X(log, EXPR_LOG)     \
+      X(sin, EXPR_SIN) X(cos, EXPR_COS) X(tan, EXPR_TAN) X(asin, EXPR_ASIN) X(acos, EXPR_ACOS)     \
+          X(atan, EXPR_ATAN) X(sinh, EXPR_SINH) X(cosh, EXPR_COSH) X(tanh, EXPR_TANH)              \
+              X(asinh, EXPR_ASINH) X(acosh, EXPR_ACOSH) X(atanh, EXPR_ATANH) X(erf, EXPR_ERF)      \
+                  X(bitwise_not, EXPR_NOT) X(neg, EXPR_NEG) X(abs, EXPR_ABS)
 
 #define X(name, op)                                                                                \
   static const expr *build_##name(comprehension *c, const expr *const *x) {                        \
@@ -81,7 +82,8 @@ static bool comp_is_nan(op_view *v, const shape_result *results, comprehension *
 
 static const expr *build_is_inf(comprehension *c, const expr *const *x) {
   const expr *inf = expr_unary(c, EXPR_ISINF, x[0]), *zero = expr_zero(c, x[0]->type);
-  bool negative = view_int(c->view, "detect_negative"), positive = view_int(c->view, "detect_positive");
+  bool negative = view_int(c->view, "detect_negative"),
+       positive = view_int(c->view, "detect_positive");
   if (negative && positive)
     return inf;
   if (!negative && !positive)
@@ -96,17 +98,21 @@ static bool comp_is_inf(op_view *v, const shape_result *results, comprehension *
 
 typedef const dim *(*dim_fn)(dim_context *ctx, const dim *a, const dim *b);
 
-static bool verify_binary(op_view *v) { return verify_broadcast(v, 2, (int[]){0, 1}); }
+static bool verify_binary(op_view *v) {
+  return verify_broadcast(v, 2, (int[]){0, 1});
+}
 
 static bool shape_binary(op_view *v, shape_result *results, dim_fn fn) {
   if (!shape_broadcast(v, results, 0, 2, (int[]){0, 1}))
     return false;
   int64_t n = shape_data_size(&results[0]);
-  if (n < 0 || !fn || view_elem(v, 0) != results[0].type.elem || !v->operands[0].values || !v->operands[1].values)
+  if (n < 0 || !fn || view_elem(v, 0) != results[0].type.elem || !v->operands[0].values ||
+      !v->operands[1].values)
     return true;
   const dim **values = shape_data(v, results, 0, n);
   for (int64_t k = 0; k < n; k++) {
-    const dim *a = shape_data_broadcast(v, &results[0], 0, k), *b = shape_data_broadcast(v, &results[0], 1, k);
+    const dim *a = shape_data_broadcast(v, &results[0], 0, k),
+              *b = shape_data_broadcast(v, &results[0], 1, k);
     values[k] = a && b ? fn(v->dims, a, b) : dim_unknown(v->dims);
   }
   return true;
@@ -124,18 +130,29 @@ static const dim *dim_truncdiv(dim_context *ctx, const dim *a, const dim *b) {
   return dim_select(ctx, differ, dim_ceildiv(ctx, a, b), dim_floordiv(ctx, a, b));
 }
 
-static bool shape_add(op_view *v, shape_result *results) { return shape_binary(v, results, dim_add); }
-static bool shape_sub(op_view *v, shape_result *results) { return shape_binary(v, results, dim_sub); }
-static bool shape_mul(op_view *v, shape_result *results) { return shape_binary(v, results, dim_mul); }
-static bool shape_div(op_view *v, shape_result *results) { return shape_binary(v, results, dim_truncdiv); }
+static bool shape_add(op_view *v, shape_result *results) {
+  return shape_binary(v, results, dim_add);
+}
+static bool shape_sub(op_view *v, shape_result *results) {
+  return shape_binary(v, results, dim_sub);
+}
+static bool shape_mul(op_view *v, shape_result *results) {
+  return shape_binary(v, results, dim_mul);
+}
+static bool shape_div(op_view *v, shape_result *results) {
+  return shape_binary(v, results, dim_truncdiv);
+}
 static bool shape_mod(op_view *v, shape_result *results) {
   return shape_binary(v, results, view_int(v, "fmod") ? NULL : dim_mod);
 }
-static bool shape_plain(op_view *v, shape_result *results) { return shape_binary(v, results, NULL); }
+static bool shape_plain(op_view *v, shape_result *results) {
+  return shape_binary(v, results, NULL);
+}
 
 #define PLAIN_BINARY(X)                                                                            \
-  X(add, EXPR_ADD) X(sub, EXPR_SUB) X(mul, EXPR_MUL) X(bitwise_and, EXPR_AND) X(bitwise_or, EXPR_OR)  \
-  X(bitwise_xor, EXPR_XOR)
+  X(add, EXPR_ADD)                                                                                 \
+  X(sub, EXPR_SUB) X(mul, EXPR_MUL) X(bitwise_and, EXPR_AND) X(bitwise_or, EXPR_OR)                \
+      X(bitwise_xor, EXPR_XOR)
 
 #define X(name, op)                                                                                \
   static const expr *build_##name(comprehension *c, const expr *const *x) {                        \
@@ -191,13 +208,15 @@ static bool comp_mod(op_view *v, const shape_result *results, comprehension *c) 
 // integers where both are, else in the wider float.
 static const expr *build_pow(comprehension *c, const expr *const *x) {
   int base = x[0]->type, exponent = x[1]->type;
-  bool base_float = onyx_elem_is_float((onyx_elem)base), exponent_float = onyx_elem_is_float((onyx_elem)exponent);
+  bool base_float = onyx_elem_is_float((onyx_elem)base),
+       exponent_float = onyx_elem_is_float((onyx_elem)exponent);
   int type = base;
   if (!base_float)
     type = exponent_float ? ONYX_F64 : onyx_elem_is_unsigned((onyx_elem)base) ? ONYX_U64 : ONYX_I64;
   else if (exponent == ONYX_F64)
     type = ONYX_F64;
-  return expr_cast(c, expr_binary(c, EXPR_POW, expr_cast(c, x[0], type), expr_cast(c, x[1], type)), base);
+  return expr_cast(c, expr_binary(c, EXPR_POW, expr_cast(c, x[0], type), expr_cast(c, x[1], type)),
+                   base);
 }
 static bool comp_pow(op_view *v, const shape_result *results, comprehension *c) {
   return comp_map(v, results, c, 2, build_pow);
@@ -246,9 +265,15 @@ static bool shape_variadic(op_view *v, shape_result *results, dim_fn fn) {
     }
   return true;
 }
-static bool shape_max(op_view *v, shape_result *results) { return shape_variadic(v, results, dim_max); }
-static bool shape_min(op_view *v, shape_result *results) { return shape_variadic(v, results, dim_min); }
-static bool shape_sum(op_view *v, shape_result *results) { return shape_variadic(v, results, NULL); }
+static bool shape_max(op_view *v, shape_result *results) {
+  return shape_variadic(v, results, dim_max);
+}
+static bool shape_min(op_view *v, shape_result *results) {
+  return shape_variadic(v, results, dim_min);
+}
+static bool shape_sum(op_view *v, shape_result *results) {
+  return shape_variadic(v, results, NULL);
+}
 
 static const expr *fold_operands(comprehension *c, expr_op op, const expr *const *x) {
   const expr *y = x[0];
@@ -256,9 +281,15 @@ static const expr *fold_operands(comprehension *c, expr_op op, const expr *const
     y = expr_binary(c, op, y, x[i]);
   return y;
 }
-static const expr *build_max(comprehension *c, const expr *const *x) { return fold_operands(c, EXPR_MAX, x); }
-static const expr *build_min(comprehension *c, const expr *const *x) { return fold_operands(c, EXPR_MIN, x); }
-static const expr *build_sum(comprehension *c, const expr *const *x) { return fold_operands(c, EXPR_ADD, x); }
+static const expr *build_max(comprehension *c, const expr *const *x) {
+  return fold_operands(c, EXPR_MAX, x);
+}
+static const expr *build_min(comprehension *c, const expr *const *x) {
+  return fold_operands(c, EXPR_MIN, x);
+}
+static const expr *build_sum(comprehension *c, const expr *const *x) {
+  return fold_operands(c, EXPR_ADD, x);
+}
 static const expr *build_mean(comprehension *c, const expr *const *x) {
   return x_div(c, build_sum(c, x), x_num(c, x[0], c->view->num_operands));
 }
@@ -280,8 +311,10 @@ static bool comp_mean(op_view *v, const shape_result *results, comprehension *c)
 static bool verify_clip(op_view *v) {
   for (int i = 1; i <= 2; i++) {
     int rank = view_rank(v, i);
-    if (rank > 1 || (rank == 1 && view_dim(v, i, 0)->op == DIM_CONST && !dim_is(view_dim(v, i, 0), 1)))
-      return view_error(v, "operand %d ('%s'): expected a scalar, found rank %d", i, view_name(v, i), rank);
+    if (rank > 1 ||
+        (rank == 1 && view_dim(v, i, 0)->op == DIM_CONST && !dim_is(view_dim(v, i, 0), 1)))
+      return view_error(v, "operand %d ('%s'): expected a scalar, found rank %d", i,
+                        view_name(v, i), rank);
   }
   return true;
 }

@@ -2,8 +2,8 @@
 //
 // A stage is compiled to flat lists of instructions, one a loop level: an expression runs at the
 // outermost level where its operands are known. Registers hold f64 for every float type, rounded to
-// the type after each operation (exact for + - * / and sqrt of types of half the precision or less),
-// and int64 for integers, wrapped to their width.
+// the type after each operation (exact for + - * / and sqrt of types of half the precision or
+// less), and int64 for integers, wrapped to their width.
 #include "dialects/onnx/ops/comprehension.h"
 
 #include "dialects/onnx/ops/convert.h"
@@ -19,7 +19,14 @@ typedef struct value {
   double im; // complex
 } value;
 
-typedef enum value_class { CLASS_FLOAT, CLASS_SIGNED, CLASS_UNSIGNED, CLASS_BOOL, CLASS_COMPLEX, CLASS_STRING } value_class;
+typedef enum value_class {
+  CLASS_FLOAT,
+  CLASS_SIGNED,
+  CLASS_UNSIGNED,
+  CLASS_BOOL,
+  CLASS_COMPLEX,
+  CLASS_STRING
+} value_class;
 
 static value_class class_of(int type) {
   if (type == ONYX_INDEX)
@@ -62,18 +69,20 @@ typedef struct evaluator {
   int stages_run;
   int64_t late[MAX_LATE]; // values of late sizes
   const comp_stage *stage;
-  int outer;            // loops that are no reductions
-  bool reduces;         // the reduction loops run at least once
-  program *levels;      // num_loops + 1 lists: what steps alone need
-  program *outer_code;  // num_loops + 1 lists: what accumulators' starts and writes need
-  program steps, post;  // what depends on accumulators
+  int outer;           // loops that are no reductions
+  bool reduces;        // the reduction loops run at least once
+  program *levels;     // num_loops + 1 lists: what steps alone need
+  program *outer_code; // num_loops + 1 lists: what accumulators' starts and writes need
+  program steps, post; // what depends on accumulators
   bool failed, unset;
 } evaluator;
 
-static void fail(evaluator *ev) { ev->failed = true; }
+static void fail(evaluator *ev) {
+  ev->failed = true;
+}
 
-// A late symbol has the value that its buffer holds now; others are the caller's. `unset` notes one that
-// has no value yet.
+// A late symbol has the value that its buffer holds now; others are the caller's. `unset` notes one
+// that has no value yet.
 static int64_t symbol_value(int64_t sym, void *user) {
   evaluator *ev = user;
   for (int k = 0; k < ev->c->num_late; k++)
@@ -103,7 +112,9 @@ static int64_t wrap_int(int type, int64_t v) {
   return type == ONYX_INDEX || type == ONYX_I64 ? v : onyx_int_wrap((onyx_elem)type, v);
 }
 
-static int width_of(int type) { return type == ONYX_INDEX ? 64 : onyx_elem_bits((onyx_elem)type); }
+static int width_of(int type) {
+  return type == ONYX_INDEX ? 64 : onyx_elem_bits((onyx_elem)type);
+}
 
 static int64_t int_pow(int type, int64_t base, int64_t exponent, bool is_signed) {
   if (is_signed && exponent < 0)
@@ -163,7 +174,9 @@ static int64_t int_binary(const expr *e, value a, value b, bool is_signed) {
   case EXPR_XOR:
     return a.i ^ b.i;
   case EXPR_SHL:
-    return (uint64_t)b.i >= (uint64_t)width_of(e->type) ? 0 : wrap_int(e->type, (int64_t)((uint64_t)a.i << b.i));
+    return (uint64_t)b.i >= (uint64_t)width_of(e->type)
+               ? 0
+               : wrap_int(e->type, (int64_t)((uint64_t)a.i << b.i));
   case EXPR_SHR:
     return (uint64_t)b.i >= (uint64_t)width_of(e->type) ? 0 : (int64_t)((uint64_t)a.i >> b.i);
   default:
@@ -205,30 +218,54 @@ static double float_binary(const expr *e, double a, double b) {
 
 static double float_unary(expr_op op, double a) {
   switch (op) {
-  case EXPR_NEG: return -a;
-  case EXPR_ABS: return fabs(a);
-  case EXPR_FLOOR: return floor(a);
-  case EXPR_CEIL: return ceil(a);
-  case EXPR_ROUND: return nearbyint(a);
-  case EXPR_TRUNC: return trunc(a);
-  case EXPR_SQRT: return sqrt(a);
-  case EXPR_EXP: return exp(a);
-  case EXPR_LOG: return log(a);
-  case EXPR_LOG1P: return log1p(a);
-  case EXPR_EXPM1: return expm1(a);
-  case EXPR_SIN: return sin(a);
-  case EXPR_COS: return cos(a);
-  case EXPR_TAN: return tan(a);
-  case EXPR_ASIN: return asin(a);
-  case EXPR_ACOS: return acos(a);
-  case EXPR_ATAN: return atan(a);
-  case EXPR_SINH: return sinh(a);
-  case EXPR_COSH: return cosh(a);
-  case EXPR_TANH: return tanh(a);
-  case EXPR_ASINH: return asinh(a);
-  case EXPR_ACOSH: return acosh(a);
-  case EXPR_ATANH: return atanh(a);
-  default: return erf(a); // EXPR_ERF
+  case EXPR_NEG:
+    return -a;
+  case EXPR_ABS:
+    return fabs(a);
+  case EXPR_FLOOR:
+    return floor(a);
+  case EXPR_CEIL:
+    return ceil(a);
+  case EXPR_ROUND:
+    return nearbyint(a);
+  case EXPR_TRUNC:
+    return trunc(a);
+  case EXPR_SQRT:
+    return sqrt(a);
+  case EXPR_EXP:
+    return exp(a);
+  case EXPR_LOG:
+    return log(a);
+  case EXPR_LOG1P:
+    return log1p(a);
+  case EXPR_EXPM1:
+    return expm1(a);
+  case EXPR_SIN:
+    return sin(a);
+  case EXPR_COS:
+    return cos(a);
+  case EXPR_TAN:
+    return tan(a);
+  case EXPR_ASIN:
+    return asin(a);
+  case EXPR_ACOS:
+    return acos(a);
+  case EXPR_ATAN:
+    return atan(a);
+  case EXPR_SINH:
+    return sinh(a);
+  case EXPR_COSH:
+    return cosh(a);
+  case EXPR_TANH:
+    return tanh(a);
+  case EXPR_ASINH:
+    return asinh(a);
+  case EXPR_ACOSH:
+    return acosh(a);
+  case EXPR_ATANH:
+    return atanh(a);
+  default:
+    return erf(a); // EXPR_ERF
   }
 }
 
@@ -287,7 +324,8 @@ static value cast_value(const expr *e, value a) {
   if (from == CLASS_FLOAT || from == CLASS_COMPLEX) {
     if (to == CLASS_FLOAT || to == CLASS_COMPLEX)
       r.f = e->saturate && onyx_elem_bits((onyx_elem)e->type) <= 8
-                ? onyx_float_decode((onyx_elem)e->type, onyx_float_encode((onyx_elem)e->type, a.f, true))
+                ? onyx_float_decode((onyx_elem)e->type,
+                                    onyx_float_encode((onyx_elem)e->type, a.f, true))
             : to == CLASS_COMPLEX ? a.f
                                   : round_float(e->type, a.f);
     else
@@ -301,7 +339,8 @@ static value cast_value(const expr *e, value a) {
     else
       r.f = is_unsigned ? (double)(uint64_t)a.i : (double)a.i;
     r.f = e->saturate && onyx_elem_bits((onyx_elem)e->type) <= 8
-              ? onyx_float_decode((onyx_elem)e->type, onyx_float_encode((onyx_elem)e->type, r.f, true))
+              ? onyx_float_decode((onyx_elem)e->type,
+                                  onyx_float_encode((onyx_elem)e->type, r.f, true))
               : round_float(e->type, r.f);
     return r;
   }
@@ -317,7 +356,8 @@ static value load(onyx_elem elem, const void *data, int64_t at) {
     return v;
   case CLASS_COMPLEX:
     v.f = onyx_element_to_double(elem, data, at);
-    v.im = elem == ONYX_C64 ? ((const float *)data)[2 * at + 1] : ((const double *)data)[2 * at + 1];
+    v.im =
+        elem == ONYX_C64 ? ((const float *)data)[2 * at + 1] : ((const double *)data)[2 * at + 1];
     return v;
   case CLASS_FLOAT:
     v.f = onyx_element_to_double(elem, data, at);
@@ -349,7 +389,8 @@ static void store(onyx_elem elem, void *data, int64_t at, value v) {
 }
 
 // Offset of an element; false when an index is out of bounds.
-static bool offset_of(const evaluator *ev, int buffer, int n, const expr *const *index, int64_t *offset) {
+static bool offset_of(const evaluator *ev, int buffer, int n, const expr *const *index,
+                      int64_t *offset) {
   const memory *m = &ev->buffers[buffer];
   *offset = 0;
   for (int k = 0; k < n; k++) {
@@ -414,7 +455,12 @@ static value run_expr(evaluator *ev, const expr *e) {
     return ev->accs[e->i];
   case EXPR_READ:
     return read_value(ev, e);
-  case EXPR_EQ: case EXPR_NE: case EXPR_LT: case EXPR_LE: case EXPR_GT: case EXPR_GE:
+  case EXPR_EQ:
+  case EXPR_NE:
+  case EXPR_LT:
+  case EXPR_LE:
+  case EXPR_GT:
+  case EXPR_GE:
     r.i = compares(e->op, order_of(class, a, b));
     return r;
   case EXPR_ISNAN:
@@ -429,7 +475,8 @@ static value run_expr(evaluator *ev, const expr *e) {
     return cast_value(e, a);
   case EXPR_BITCAST: {
     uint64_t bytes[2] = {0, 0};
-    store((onyx_elem)(e->args[0]->type == ONYX_INDEX ? (int)ONYX_I64 : e->args[0]->type), bytes, 0, a);
+    store((onyx_elem)(e->args[0]->type == ONYX_INDEX ? (int)ONYX_I64 : e->args[0]->type), bytes, 0,
+          a);
     return load((onyx_elem)(e->type == ONYX_INDEX ? (int)ONYX_I64 : e->type), bytes, 0);
   }
   case EXPR_CHECK:
@@ -438,7 +485,8 @@ static value run_expr(evaluator *ev, const expr *e) {
     break;
   }
   if (class == CLASS_FLOAT)
-    r.f = round_float(e->type, e->num_args == 2 ? float_binary(e, a.f, b.f) : float_unary(e->op, a.f));
+    r.f = round_float(e->type,
+                      e->num_args == 2 ? float_binary(e, a.f, b.f) : float_unary(e->op, a.f));
   else
     r.i = e->num_args == 2 ? int_binary(e, a, b, class == CLASS_SIGNED) : int_unary(e, a.i, class);
   return r;
@@ -456,8 +504,8 @@ typedef enum use { USE_STEP = 1, USE_OUTER = 2 } use; // by steps; by starts and
 typedef struct marks {
   const expr **by_id;
   unsigned char *uses;
-  int *level;       // loops that must be set
-  bool *on_acc;     // depends on accumulators
+  int *level;   // loops that must be set
+  bool *on_acc; // depends on accumulators
 } marks;
 
 static void mark(marks *m, const expr *e, use u) {
@@ -502,8 +550,9 @@ static void append(evaluator *ev, program *p, const expr *e) {
 static void compile(evaluator *ev) {
   const comp_stage *s = ev->stage;
   unsigned n = ev->c->num_exprs + 1;
-  marks m = {ONYX_NEW_ARRAY(ev->arena, const expr *, n), ONYX_NEW_ARRAY(ev->arena, unsigned char, n),
-             ONYX_NEW_ARRAY(ev->arena, int, n), ONYX_NEW_ARRAY(ev->arena, bool, n)};
+  marks m = {ONYX_NEW_ARRAY(ev->arena, const expr *, n),
+             ONYX_NEW_ARRAY(ev->arena, unsigned char, n), ONYX_NEW_ARRAY(ev->arena, int, n),
+             ONYX_NEW_ARRAY(ev->arena, bool, n)};
   for (int k = 0; k < s->num_accs; k++) {
     mark(&m, s->accs[k].init, USE_OUTER);
     mark(&m, s->accs[k].step, USE_STEP);
@@ -530,7 +579,8 @@ static void compile(evaluator *ev) {
       if (m.uses[id] & USE_OUTER)
         append(ev, &ev->post, e);
     } else {
-      append(ev, m.uses[id] & USE_OUTER ? &ev->outer_code[m.level[id]] : &ev->levels[m.level[id]], e);
+      append(ev, m.uses[id] & USE_OUTER ? &ev->outer_code[m.level[id]] : &ev->levels[m.level[id]],
+             e);
     }
   }
 }
@@ -722,9 +772,10 @@ static bool copy_alias(evaluator *ev) {
   if (!from->ready || !to->ready)
     return view_error(c->view, "operand %d is not constant", c->alias_of);
   if (from->elements != to->elements)
-    return view_error(c->view, "%lld elements cannot be reshaped to %lld", (long long)from->elements,
-                      (long long)to->elements);
-  memcpy(to->data, from->data, (size_t)from->elements * element_size(c->buffers[c->num_operands].elem));
+    return view_error(c->view, "%lld elements cannot be reshaped to %lld",
+                      (long long)from->elements, (long long)to->elements);
+  memcpy(to->data, from->data,
+         (size_t)from->elements * element_size(c->buffers[c->num_operands].elem));
   return true;
 }
 
@@ -749,8 +800,8 @@ bool comp_evaluate(const comprehension *c, onyx_arena *arena, int64_t max_steps,
   return comp_evaluate_with(c, arena, max_steps, NULL, results);
 }
 
-bool comp_evaluate_with(const comprehension *c, onyx_arena *arena, int64_t max_steps, const comp_inputs *inputs,
-                        void **results) {
+bool comp_evaluate_with(const comprehension *c, onyx_arena *arena, int64_t max_steps,
+                        const comp_inputs *inputs, void **results) {
   evaluator *ev = ONYX_NEW(arena, evaluator);
   ev->c = c;
   ev->inputs = inputs;

@@ -1,4 +1,5 @@
-// FlexAttention of the preview domain: Q, K, V of rank 4. With a modifier subgraph it is no loop nest.
+// FlexAttention of the preview domain: Q, K, V of rank 4. With a modifier subgraph it is no loop
+// nest.
 #include "dialects/onnx/ops/scalar.h"
 
 #include <inttypes.h>
@@ -9,8 +10,10 @@ static bool same(op_view *v, int i, int axis, int j, int other) {
   int64_t a, b;
   return view_rank(v, i) != 4 || view_rank(v, j) != 4 || !dim_is_const(view_dim(v, i, axis), &a) ||
          !dim_is_const(view_dim(v, j, other), &b) || a == b ||
-         view_error(v, "operand %d ('%s'): expected size %" PRId64 " in dimension %d, as operand %d ('%s') has, found %" PRId64, j,
-                    view_name(v, j), a, other, i, view_name(v, i), b);
+         view_error(v,
+                    "operand %d ('%s'): expected size %" PRId64
+                    " in dimension %d, as operand %d ('%s') has, found %" PRId64,
+                    j, view_name(v, j), a, other, i, view_name(v, i), b);
 }
 
 static bool verify_flex(op_view *v) {
@@ -20,8 +23,11 @@ static bool verify_flex(op_view *v) {
       return false;
   if (view_rank(v, Q) == 4 && view_rank(v, K) == 4 && dim_is_const(view_dim(v, Q, 1), &heads) &&
       dim_is_const(view_dim(v, K, 1), &groups) && (groups < 1 || heads % groups))
-    return view_error(v, "operand 0 ('Q'): expected a multiple of %" PRId64 " heads, found %" PRId64, groups, heads);
-  return same(v, Q, 0, K, 0) && same(v, Q, 0, V, 0) && same(v, Q, 3, K, 3) && same(v, K, 1, V, 1) && same(v, K, 2, V, 2);
+    return view_error(v,
+                      "operand 0 ('Q'): expected a multiple of %" PRId64 " heads, found %" PRId64,
+                      groups, heads);
+  return same(v, Q, 0, K, 0) && same(v, Q, 0, V, 0) && same(v, Q, 3, K, 3) && same(v, K, 1, V, 1) &&
+         same(v, K, 2, V, 2);
 }
 
 static bool shape_flex(op_view *v, shape_result *results) {
@@ -41,7 +47,8 @@ static const expr *shared_head(comprehension *c, const expr *h) {
   op_view *v = c->view;
   if (view_dim(v, Q, 1) == view_dim(v, K, 1))
     return h;
-  return expr_binary(c, EXPR_FLOORDIV, h, expr_dim(c, dim_floordiv(v->dims, view_dim(v, Q, 1), view_dim(v, K, 1))));
+  return expr_binary(c, EXPR_FLOORDIV, h,
+                     expr_dim(c, dim_floordiv(v->dims, view_dim(v, Q, 1), view_dim(v, K, 1))));
 }
 
 static const expr *scale_of(comprehension *c, int type) {
@@ -71,8 +78,10 @@ static bool comp_flex(op_view *v, const shape_result *results, comprehension *c)
   for (int k = 0; k < 4; k++)
     loops[k] = (comp_loop){LOOP_PARALLEL, dims[k]};
   loops[4] = (comp_loop){LOOP_REDUCTION, view_dim(v, Q, 3)};
-  const expr *q[4] = {at[0], at[1], at[2], at[4]}, *k[4] = {at[0], shared_head(c, at[1]), at[3], at[4]};
-  const expr *product = x_mul(c, expr_cast(c, expr_read(c, Q, 4, q), type), expr_cast(c, expr_read(c, K, 4, k), type));
+  const expr *q[4] = {at[0], at[1], at[2], at[4]},
+             *k[4] = {at[0], shared_head(c, at[1]), at[3], at[4]};
+  const expr *product = x_mul(c, expr_cast(c, expr_read(c, Q, 4, q), type),
+                              expr_cast(c, expr_read(c, K, 4, k), type));
   comp_stage *s = comp_stage_begin(c, 5, loops);
   comp_acc_combine(c, s, ACC_ADD, type, product, NULL);
   comp_write_at(c, s, scores, 4, at, x_mul(c, expr_acc(c, 0, type), scale_of(c, type)), NULL);
@@ -88,11 +97,13 @@ static bool comp_flex(op_view *v, const shape_result *results, comprehension *c)
 
   loops[3] = (comp_loop){LOOP_PARALLEL, view_dim(v, V, 3)};
   loops[4] = (comp_loop){LOOP_REDUCTION, dims[3]};
-  const expr *cell[4] = {at[0], at[1], at[2], at[4]}, *value[4] = {at[0], shared_head(c, at[1]), at[4], at[3]};
+  const expr *cell[4] = {at[0], at[1], at[2], at[4]},
+             *value[4] = {at[0], shared_head(c, at[1]), at[4], at[3]};
   const expr *e = expr_unary(c, EXPR_EXP, x_sub(c, expr_read(c, scores, 4, cell), max));
   const expr *p = x_div(c, e, expr_read(c, sum, 3, at));
   s = comp_stage_begin(c, 5, loops);
-  comp_acc_combine(c, s, ACC_ADD, type, x_mul(c, p, expr_cast(c, expr_read(c, V, 4, value), type)), NULL);
+  comp_acc_combine(c, s, ACC_ADD, type, x_mul(c, p, expr_cast(c, expr_read(c, V, 4, value), type)),
+                   NULL);
   comp_write_point(c, s, out, expr_cast(c, expr_acc(c, 0, type), elem));
   return true;
 }

@@ -22,14 +22,16 @@ static bool verify_indices(op_view *v, int operand, const dim *extent) {
   for (int64_t k = 0; k < o->num_elements; k++) {
     int64_t i = onyx_element_to_int(o->type.elem, o->data, k);
     if (i < -size || i >= size)
-      return view_error(v, "operand %d ('%s'): expected indices in [-%" PRId64 ", %" PRId64 "), found %" PRId64, operand,
-                        view_name(v, operand), size, size, i);
+      return view_error(
+          v, "operand %d ('%s'): expected indices in [-%" PRId64 ", %" PRId64 "), found %" PRId64,
+          operand, view_name(v, operand), size, size, i);
   }
   return true;
 }
 
 // An index read from an operand, made non-negative and checked against the extent.
-static const expr *read_index(comprehension *c, int operand, const expr *const *at, const dim *extent) {
+static const expr *read_index(comprehension *c, int operand, const expr *const *at,
+                              const dim *extent) {
   const onnx_operand *o = &c->view->operands[operand];
   const expr *i = expr_cast(c, expr_read(c, operand, c->buffers[operand].rank, at), ONYX_INDEX);
   const expr *size = expr_dim(c, extent);
@@ -98,8 +100,11 @@ static bool comp_gather(op_view *v, const shape_result *results, comprehension *
   for (int j = 0; j < picks; j++)
     at[j] = expr_loop(c, axis + j);
   for (int k = 0; k < rank; k++)
-    in[k] = k < axis ? expr_loop(c, k) : k > axis ? expr_loop(c, k + picks - 1) : read_index(c, 1, at, view_dim(v, 0, axis));
-  comp_write_point(c, comp_stage_over(c, out), out, x_read(c, 0, in, is_positive(v, view_dim(v, 0, axis))));
+    in[k] = k < axis   ? expr_loop(c, k)
+            : k > axis ? expr_loop(c, k + picks - 1)
+                       : read_index(c, 1, at, view_dim(v, 0, axis));
+  comp_write_point(c, comp_stage_over(c, out), out,
+                   x_read(c, 0, in, is_positive(v, view_dim(v, 0, axis))));
   return true;
 }
 
@@ -117,8 +122,11 @@ static bool verify_gather_elements(op_view *v) {
     return false;
   for (int k = 0; k < other; k++) {
     int64_t have, limit;
-    if (k != axis && dim_is_const(view_dim(v, 1, k), &have) && dim_is_const(view_dim(v, 0, k), &limit) && have > limit)
-      return view_error(v, "operand 1 ('indices'): expected size %" PRId64 " at most in dimension %d, found %" PRId64,
+    if (k != axis && dim_is_const(view_dim(v, 1, k), &have) &&
+        dim_is_const(view_dim(v, 0, k), &limit) && have > limit)
+      return view_error(v,
+                        "operand 1 ('indices'): expected size %" PRId64
+                        " at most in dimension %d, found %" PRId64,
                         limit, k, have);
   }
   return verify_indices(v, 1, view_dim(v, 0, axis));
@@ -144,7 +152,8 @@ static bool comp_gather_elements(op_view *v, const shape_result *results, compre
     const dim *own = view_dim(v, 0, k), *asked = view_dim(v, 1, k);
     if (k == axis || own == asked || (own->op == DIM_CONST && asked->op == DIM_CONST))
       continue;
-    comp_require(c, expr_compare(c, EXPR_LE, expr_dim(c, asked), expr_dim(c, own)), 3, expr_dim(c, asked), expr_dim(c, own));
+    comp_require(c, expr_compare(c, EXPR_LE, expr_dim(c, asked), expr_dim(c, own)), 3,
+                 expr_dim(c, asked), expr_dim(c, own));
     safe = false;
   }
   comp_write_point(c, comp_stage_over(c, out), out, x_read(c, 0, in, safe));
@@ -163,7 +172,9 @@ static bool tuple_of(op_view *v, int batch, int *tuple) {
   if (picks < 0 || !dim_is_const(view_dim(v, 1, picks - 1), &n))
     return true;
   if (rank >= 0 && n > rank - batch)
-    return view_error(v, "operand 1 ('indices'): expected %d at most in the last dimension, found %" PRId64, rank - batch, n);
+    return view_error(
+        v, "operand 1 ('indices'): expected %d at most in the last dimension, found %" PRId64,
+        rank - batch, n);
   *tuple = (int)n;
   return true;
 }
@@ -172,13 +183,15 @@ static bool verify_gather_nd(op_view *v) {
   int64_t batch = view_int(v, "batch_dims");
   int rank = view_rank(v, 0), picks = view_rank(v, 1), tuple;
   if (batch < 0 || (rank >= 0 && batch >= rank) || (picks >= 0 && batch >= picks))
-    return view_error(v, "batch_dims: expected less than the ranks %d and %d of the operands, found %" PRId64, rank, picks,
-                      batch);
+    return view_error(
+        v, "batch_dims: expected less than the ranks %d and %d of the operands, found %" PRId64,
+        rank, picks, batch);
   return tuple_of(v, (int)batch, &tuple);
 }
 
 static bool shape_gather_nd(op_view *v, shape_result *results) {
-  int batch = (int)view_int(v, "batch_dims"), rank = view_rank(v, 0), picks = view_rank(v, 1), tuple, n = 0;
+  int batch = (int)view_int(v, "batch_dims"), rank = view_rank(v, 0), picks = view_rank(v, 1),
+      tuple, n = 0;
   const dim *dims[2 * ONYX_MAX_RANK];
   if (!verify_gather_nd(v) || !tuple_of(v, batch, &tuple))
     return false;
@@ -195,11 +208,13 @@ static bool shape_gather_nd(op_view *v, shape_result *results) {
 static bool need_tuple(op_view *v, int batch, int *tuple) {
   if (!need_rank(v, 0) || !need_rank(v, 1) || !tuple_of(v, batch, tuple))
     return false;
-  return *tuple >= 0 || view_error(v, "operand 1 ('indices'): the size of the last dimension is not known");
+  return *tuple >= 0 ||
+         view_error(v, "operand 1 ('indices'): the size of the last dimension is not known");
 }
 
 static bool comp_gather_nd(op_view *v, const shape_result *results, comprehension *c) {
-  int batch = (int)view_int(v, "batch_dims"), rank = view_rank(v, 0), picks = view_rank(v, 1), tuple;
+  int batch = (int)view_int(v, "batch_dims"), rank = view_rank(v, 0), picks = view_rank(v, 1),
+      tuple;
   int out = comp_result(c, 0);
   const expr *in[ONYX_MAX_RANK], *at[ONYX_MAX_RANK];
   (void)results;
@@ -231,7 +246,8 @@ static bool verify_reduction(op_view *v) {
   for (size_t k = 0; k < sizeof names / sizeof *names; k++)
     if (strcmp(view_string(v, "reduction"), names[k]) == 0)
       return true;
-  return view_error(v, "reduction: expected none, add, mul, max or min, found '%s'", view_string(v, "reduction"));
+  return view_error(v, "reduction: expected none, add, mul, max or min, found '%s'",
+                    view_string(v, "reduction"));
 }
 
 static bool shape_scatter(op_view *v, shape_result *results) {
@@ -247,12 +263,14 @@ static void copy_operand(comprehension *c, int operand, int out) {
 }
 
 // What is there, combined with the update.
-static const expr *scattered(comprehension *c, int out, int rank, const expr *const *at, const expr *update) {
+static const expr *scattered(comprehension *c, int out, int rank, const expr *const *at,
+                             const expr *update) {
   const char *how = view_string(c->view, "reduction");
   if (strcmp(how, "none") == 0 || how[0] == '\0')
     return update;
   int type = expr_compute_type(update->type);
-  const expr *old = expr_cast(c, expr_read(c, out, rank, at), type), *x = expr_cast(c, update, type);
+  const expr *old = expr_cast(c, expr_read(c, out, rank, at), type),
+             *x = expr_cast(c, update, type);
   bool is_bool = type == ONYX_BOOL;
   expr_op op = strcmp(how, "add") == 0   ? (is_bool ? EXPR_OR : EXPR_ADD)
                : strcmp(how, "mul") == 0 ? (is_bool ? EXPR_AND : EXPR_MUL)
@@ -262,7 +280,8 @@ static const expr *scattered(comprehension *c, int out, int rank, const expr *co
 }
 
 // Writes only where every index was in range, so that a bad one changes nothing.
-static const expr *all_inside(comprehension *c, const expr *inside, const expr *raw, const dim *extent) {
+static const expr *all_inside(comprehension *c, const expr *inside, const expr *raw,
+                              const dim *extent) {
   const expr *size = expr_dim(c, extent), *low = expr_unary(c, EXPR_NEG, size);
   return x_and(c, inside, x_and(c, x_ge(c, raw, low), x_lt(c, raw, size)));
 }
@@ -276,18 +295,23 @@ static bool verify_scatter_elements(op_view *v) {
       return false;
   int64_t have, want;
   for (int k = 0; k < view_rank(v, 1) && view_rank(v, 2) >= 0; k++)
-    if (dim_is_const(view_dim(v, 1, k), &want) && dim_is_const(view_dim(v, 2, k), &have) && have != want)
-      return view_error(v, "operand 2 ('updates'): expected size %" PRId64 " in dimension %d, as 'indices' has, found %" PRId64,
+    if (dim_is_const(view_dim(v, 1, k), &want) && dim_is_const(view_dim(v, 2, k), &have) &&
+        have != want)
+      return view_error(v,
+                        "operand 2 ('updates'): expected size %" PRId64
+                        " in dimension %d, as 'indices' has, found %" PRId64,
                         want, k, have);
   if (rank == 0)
     return view_error(v, "operand 0 ('data'): expected rank 1 or more, found rank 0");
-  return rank < 0 || (axis_attr(v, "axis", rank, &axis) && verify_indices(v, 1, view_dim(v, 0, axis)));
+  return rank < 0 ||
+         (axis_attr(v, "axis", rank, &axis) && verify_indices(v, 1, view_dim(v, 0, axis)));
 }
 
 static bool comp_scatter_elements(op_view *v, const shape_result *results, comprehension *c) {
   int axis, rank = view_rank(v, 0), out = comp_result(c, 0);
   (void)results;
-  if (!need_rank(v, 0) || !need_rank(v, 1) || !need_rank(v, 2) || !axis_attr(v, "axis", rank, &axis))
+  if (!need_rank(v, 0) || !need_rank(v, 1) || !need_rank(v, 2) ||
+      !axis_attr(v, "axis", rank, &axis))
     return false;
   copy_operand(c, 0, out);
   comp_loop loops[ONYX_MAX_RANK];
@@ -301,14 +325,17 @@ static bool comp_scatter_elements(op_view *v, const shape_result *results, compr
     same &= updates == picks;
     to[k] = at[k];
     if (k != axis)
-      inside = view_dim(v, 0, k) == picks ? inside : x_and(c, inside, x_lt(c, at[k], expr_dim(c, view_dim(v, 0, k))));
+      inside = view_dim(v, 0, k) == picks
+                   ? inside
+                   : x_and(c, inside, x_lt(c, at[k], expr_dim(c, view_dim(v, 0, k))));
   }
   const expr *raw = expr_cast(c, expr_read(c, 1, rank, at), ONYX_INDEX);
   inside = all_inside(c, inside, raw, view_dim(v, 0, axis));
   to[axis] = x_checked_index(c, raw, expr_dim(c, view_dim(v, 0, axis)));
   const expr *update = x_read(c, 2, at, same);
   comp_stage *s = comp_stage_begin(c, rank, loops);
-  for (int k = 0; k < rank; k++) // the read of what is there stays in bounds whether the guard holds or not
+  for (int k = 0; k < rank;
+       k++) // the read of what is there stays in bounds whether the guard holds or not
     if (k != axis && view_dim(v, 0, k) != view_dim(v, 1, k))
       to[k] = x_min(c, to[k], x_sub(c, expr_dim(c, view_dim(v, 0, k)), expr_index(c, 1)));
   comp_write_at(c, s, out, rank, to, scattered(c, out, rank, to, update), inside);
@@ -328,7 +355,9 @@ static bool verify_scatter_nd(op_view *v) {
     const dim *d = k < picks - 1 ? view_dim(v, 1, k) : view_dim(v, 0, k - (picks - 1) + tuple);
     int64_t have, size;
     if (dim_is_const(d, &size) && dim_is_const(view_dim(v, 2, k), &have) && have != size)
-      return view_error(v, "operand 2 ('updates'): expected size %" PRId64 " in dimension %d, found %" PRId64, size, k, have);
+      return view_error(
+          v, "operand 2 ('updates'): expected size %" PRId64 " in dimension %d, found %" PRId64,
+          size, k, have);
   }
   return true;
 }
@@ -407,7 +436,8 @@ static bool shape_one_hot(op_view *v, shape_result *results) {
     return true;
   const dim *depth = one_hot_depth(v);
   for (int k = 0; k <= rank; k++)
-    dims[k] = k == axis ? (dim_has_unknown(depth) ? dim_unknown_extent(v->dims) : depth) : view_dim(v, 0, n++);
+    dims[k] = k == axis ? (dim_has_unknown(depth) ? dim_unknown_extent(v->dims) : depth)
+                        : view_dim(v, 0, n++);
   shape_set(v, results, 0, rank + 1, dims);
   return true;
 }
@@ -433,7 +463,8 @@ static bool comp_one_hot(op_view *v, const shape_result *results, comprehension 
   i = expr_select(c, x_lt(c, i, expr_index(c, 0)), x_add(c, i, depth), i);
   const expr *which[2] = {expr_index(c, 1), expr_index(c, 0)};
   const expr *on = expr_read(c, 2, 1, &which[0]), *off = expr_read(c, 2, 1, &which[1]);
-  comp_write_point(c, comp_stage_over(c, out), out, expr_select(c, x_eq(c, i, expr_loop(c, axis)), on, off));
+  comp_write_point(c, comp_stage_over(c, out), out,
+                   expr_select(c, x_eq(c, i, expr_loop(c, axis)), on, off));
   return true;
 }
 
@@ -451,8 +482,8 @@ static const dim *kept_count(op_view *v, const dim *extent) {
 
 static bool verify_compress(op_view *v) {
   int axis;
-  return expect_rank(v, 1, 1) &&
-         (!view_attr(v, "axis")->present || view_rank(v, 0) < 0 || axis_attr(v, "axis", view_rank(v, 0), &axis));
+  return expect_rank(v, 1, 1) && (!view_attr(v, "axis")->present || view_rank(v, 0) < 0 ||
+                                  axis_attr(v, "axis", view_rank(v, 0), &axis));
 }
 
 static bool shape_compress(op_view *v, shape_result *results) {
@@ -480,7 +511,8 @@ static bool comp_compress(op_view *v, const shape_result *results, comprehension
   bool flat = !view_attr(v, "axis")->present;
   if (!need_rank(v, 0) || !need_rank(v, 1) || (!flat && !axis_attr(v, "axis", rank, &axis)))
     return false;
-  const dim *extent = flat ? view_numel(v, 0) : view_dim(v, 0, axis), *kept = results[0].type.dims[axis];
+  const dim *extent = flat ? view_numel(v, 0) : view_dim(v, 0, axis),
+            *kept = results[0].type.dims[axis];
   extent = dim_min(v->dims, extent, view_dim(v, 1, 0)); // the condition may be shorter
   if (dim_has_unknown(kept)) {
     int total = comp_temp(c, ONYX_I64, 0, NULL);
@@ -497,7 +529,8 @@ static bool comp_compress(op_view *v, const shape_result *results, comprehension
   comp_write_at(c, s, count, 0, NULL, expr_int(c, ONYX_I64, 0), NULL);
 
   comp_loop loop = {LOOP_ORDERED, extent};
-  const expr *i = expr_loop(c, 0), *n = expr_read(c, count, 0, NULL), *keep = expr_read(c, 1, 1, &i);
+  const expr *i = expr_loop(c, 0), *n = expr_read(c, count, 0, NULL),
+             *keep = expr_read(c, 1, 1, &i);
   const expr *slot = expr_cast(c, n, ONYX_INDEX);
   s = comp_stage_begin(c, 1, &loop);
   comp_write_at(c, s, list, 1, &slot, expr_cast(c, i, ONYX_I64), keep);
@@ -531,7 +564,8 @@ static bool verify_tensor_scatter(op_view *v) {
   const char *mode = view_string(v, "mode");
   if (strcmp(mode, "linear") != 0 && strcmp(mode, "circular") != 0)
     return view_error(v, "mode: expected linear or circular, found '%s'", mode);
-  return expect_rank(v, 2, 1) && (rank < 0 || expect_rank(v, 1, rank)) && tensor_scatter_axis(v, &axis);
+  return expect_rank(v, 2, 1) && (rank < 0 || expect_rank(v, 1, rank)) &&
+         tensor_scatter_axis(v, &axis);
 }
 
 static bool comp_tensor_scatter(op_view *v, const shape_result *results, comprehension *c) {

@@ -28,8 +28,8 @@ static bool shape_constant(op_view *v, shape_result *results) {
     const char *name;
     onyx_elem elem;
     bool list;
-  } forms[] = {{"value_float", ONYX_F32, false}, {"value_floats", ONYX_F32, true},
-               {"value_int", ONYX_I64, false},   {"value_ints", ONYX_I64, true},
+  } forms[] = {{"value_float", ONYX_F32, false},     {"value_floats", ONYX_F32, true},
+               {"value_int", ONYX_I64, false},       {"value_ints", ONYX_I64, true},
                {"value_string", ONYX_STRING, false}, {"value_strings", ONYX_STRING, true}};
   for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
     const onnx_attr *a = view_attr(v, forms[f].name);
@@ -65,7 +65,8 @@ static bool verify_constant_of_shape(op_view *v) {
   if (!expect_rank(v, 0, 1))
     return false;
   if (n > ONYX_MAX_RANK)
-    return view_error(v, "operand 0 ('input'): expected %d sizes at most, found %d", ONYX_MAX_RANK, n);
+    return view_error(v, "operand 0 ('input'): expected %d sizes at most, found %d", ONYX_MAX_RANK,
+                      n);
   for (int k = 0; k < n; k++) {
     const dim *d = view_value(v, 0, k);
     if (d && d->op == DIM_CONST && d->value < 0)
@@ -85,7 +86,7 @@ static bool shape_constant_of_shape(op_view *v, shape_result *results) {
     return true;
   for (int k = 0; k < rank; k++) {
     const dim *d = list_value(v, 0, k);
-    dims[k] = dim_has_unknown(d) ? dim_unknown_extent(v->dims)
+    dims[k] = dim_has_unknown(d)   ? dim_unknown_extent(v->dims)
               : d->op == DIM_CONST ? d
                                    : dim_max(v->dims, d, dim_const(v->dims, 0));
   }
@@ -93,7 +94,8 @@ static bool shape_constant_of_shape(op_view *v, shape_result *results) {
   int64_t n = shape_data_size(&results[0]);
   if (n >= 0 && (!value || value->data)) {
     const dim **values = shape_data(v, results, 0, n);
-    const dim *one = dim_const(v->dims, value ? onyx_element_to_int(value->type.elem, value->data, 0) : 0);
+    const dim *one =
+        dim_const(v->dims, value ? onyx_element_to_int(value->type.elem, value->data, 0) : 0);
     for (int64_t k = 0; k < n; k++)
       values[k] = one;
   }
@@ -128,7 +130,8 @@ static const dim *range_count(op_view *v) {
   const dim *a = view_value(v, 0, 0), *b = view_value(v, 1, 0), *step = view_value(v, 2, 0);
   if (a && b && step && onyx_elem_is_int(view_elem(v, 0)))
     return dim_max(d, dim_ceildiv(d, dim_sub(d, b, a), step), dim_const(d, 0));
-  if (view_scalar(v, 0, &start) && view_scalar(v, 1, &limit) && view_scalar(v, 2, &delta) && delta != 0) {
+  if (view_scalar(v, 0, &start) && view_scalar(v, 1, &limit) && view_scalar(v, 2, &delta) &&
+      delta != 0) {
     double n = ceil((limit - start) / delta);
     if (n < 9e15)
       return dim_const(d, n > 0 ? (int64_t)n : 0);
@@ -140,8 +143,10 @@ static bool verify_range(op_view *v) {
   double delta;
   for (int i = 0; i < 3; i++)
     if (view_rank(v, i) > 1)
-      return view_error(v, "operand %d ('%s'): expected a scalar, found rank %d", i, view_name(v, i), view_rank(v, i));
-  return !view_scalar(v, 2, &delta) || delta != 0 || view_error(v, "operand 2 ('delta'): expected a step other than 0");
+      return view_error(v, "operand %d ('%s'): expected a scalar, found rank %d", i,
+                        view_name(v, i), view_rank(v, i));
+  return !view_scalar(v, 2, &delta) || delta != 0 ||
+         view_error(v, "operand 2 ('delta'): expected a step other than 0");
 }
 
 static bool shape_range_op(op_view *v, shape_result *results) {
@@ -168,7 +173,8 @@ static const dim *range_late_count(comprehension *c) {
     x[i] = expr_cast(c, x_scalar(c, i), ONYX_F64);
   const expr *zero = expr_float(c, ONYX_F64, 0), *one = expr_float(c, ONYX_F64, 1);
   const expr *valid = expr_compare(c, EXPR_NE, x[2], zero);
-  const expr *delta = expr_check(c, expr_select(c, valid, x[2], one), valid, 6, expr_index(c, 0), expr_index(c, 1));
+  const expr *delta =
+      expr_check(c, expr_select(c, valid, x[2], one), valid, 6, expr_index(c, 0), expr_index(c, 1));
   const expr *n = expr_unary(c, EXPR_CEIL, x_div(c, x_sub(c, x[1], x[0]), delta));
   int count = comp_temp(c, ONYX_I64, 0, NULL);
   comp_stage *s = comp_stage_begin(c, 0, NULL);
@@ -186,7 +192,8 @@ static bool comp_range(op_view *v, const shape_result *results, comprehension *c
     comp_set_extent(c, 0, 0, range_late_count(c));
   if (type == ONYX_F32 && elem != ONYX_F32 && view_int(v, "stash_type") == ONYX_F64)
     type = ONYX_F64;
-  const expr *start = expr_cast(c, x_scalar(c, 0), type), *delta = expr_cast(c, x_scalar(c, 2), type);
+  const expr *start = expr_cast(c, x_scalar(c, 0), type),
+             *delta = expr_cast(c, x_scalar(c, 2), type);
   const expr *value = x_add(c, start, x_mul(c, expr_cast(c, expr_loop(c, 0), type), delta));
   comp_write_point(c, comp_stage_over(c, out), out, expr_cast(c, value, elem));
   return true;
@@ -199,7 +206,9 @@ static onyx_elem type_attr(const op_view *v, const char *name, onyx_elem fallbac
   return view_attr(v, name)->present && e > 0 && e < ONYX_ELEM_COUNT ? (onyx_elem)e : fallback;
 }
 
-static bool verify_eye(op_view *v) { return expect_rank(v, 0, 2); }
+static bool verify_eye(op_view *v) {
+  return expect_rank(v, 0, 2);
+}
 
 static bool shape_eye(op_view *v, shape_result *results) {
   results[0].type.elem = type_attr(v, "dtype", view_elem(v, 0));
@@ -212,7 +221,8 @@ static bool comp_eye(op_view *v, const shape_result *results, comprehension *c) 
   if (!need_rank(v, 0))
     return false;
   const expr *diagonal = x_add(c, expr_loop(c, 0), expr_index(c, view_int(v, "k")));
-  const expr *value = expr_select(c, x_eq(c, diagonal, expr_loop(c, 1)), expr_one(c, elem), expr_zero(c, elem));
+  const expr *value =
+      expr_select(c, x_eq(c, diagonal, expr_loop(c, 1)), expr_one(c, elem), expr_zero(c, elem));
   comp_write_point(c, comp_stage_over(c, out), out, value);
   return true;
 }
@@ -239,18 +249,22 @@ static bool shape_window(op_view *v, shape_result *results) {
   return true;
 }
 
-static bool comp_window(op_view *v, const shape_result *results, comprehension *c, double a0, double a1, double a2) {
+static bool comp_window(op_view *v, const shape_result *results, comprehension *c, double a0,
+                        double a1, double a2) {
   int out = comp_result(c, 0), elem = results[0].type.elem;
   if (!need_sizes(v, &results[0]))
     return false;
-  const expr *n = expr_cast(c, expr_loop(c, 0), ONYX_F64), *span = expr_dim(c, results[0].type.dims[0]);
+  const expr *n = expr_cast(c, expr_loop(c, 0), ONYX_F64),
+             *span = expr_dim(c, results[0].type.dims[0]);
   if (!view_int(v, "periodic"))
     span = x_sub(c, span, expr_index(c, 1));
   const expr *turn = expr_float(c, ONYX_F64, 6.283185307179586477);
   const expr *angle = x_div(c, x_mul(c, turn, n), expr_cast(c, span, ONYX_F64));
-  const expr *y = x_sub(c, x_num(c, n, a0), x_mul(c, x_num(c, n, a1), expr_unary(c, EXPR_COS, angle)));
+  const expr *y =
+      x_sub(c, x_num(c, n, a0), x_mul(c, x_num(c, n, a1), expr_unary(c, EXPR_COS, angle)));
   if (a2 != 0)
-    y = x_add(c, y, x_mul(c, x_num(c, n, a2), expr_unary(c, EXPR_COS, x_mul(c, x_num(c, n, 2), angle))));
+    y = x_add(c, y,
+              x_mul(c, x_num(c, n, a2), expr_unary(c, EXPR_COS, x_mul(c, x_num(c, n, 2), angle))));
   comp_write_point(c, comp_stage_over(c, out), out, expr_cast(c, y, elem));
   return true;
 }

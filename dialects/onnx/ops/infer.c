@@ -85,7 +85,8 @@ static bool check_extents(op_view *v, const shape_result *results) {
     if (t->kind != ONYX_TYPE_TENSOR || t->rank < 0)
       continue;
     if (t->rank > ONYX_MAX_RANK)
-      return view_error(v, "result %d has rank %d; at most %d is supported", r, t->rank, ONYX_MAX_RANK);
+      return view_error(v, "result %d has rank %d; at most %d is supported", r, t->rank,
+                        ONYX_MAX_RANK);
     for (int k = 0; k < t->rank; k++) {
       int64_t extent;
       if (dim_is_const(t->dims[k], &extent) && extent < 0)

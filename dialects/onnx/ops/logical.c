@@ -3,7 +3,9 @@
 
 typedef const dim *(*dim_fn)(dim_context *ctx, const dim *a, const dim *b);
 
-static bool verify_binary(op_view *v) { return verify_broadcast(v, 2, (int[]){0, 1}); }
+static bool verify_binary(op_view *v) {
+  return verify_broadcast(v, 2, (int[]){0, 1});
+}
 
 static bool shape_with(op_view *v, shape_result *results, dim_fn fn) {
   if (!shape_broadcast(v, results, 0, 2, (int[]){0, 1}))
@@ -13,27 +15,43 @@ static bool shape_with(op_view *v, shape_result *results, dim_fn fn) {
     return true;
   const dim **values = shape_data(v, results, 0, n);
   for (int64_t k = 0; k < n; k++) {
-    const dim *a = shape_data_broadcast(v, &results[0], 0, k), *b = shape_data_broadcast(v, &results[0], 1, k);
+    const dim *a = shape_data_broadcast(v, &results[0], 0, k),
+              *b = shape_data_broadcast(v, &results[0], 1, k);
     values[k] = a && b ? fn(v->dims, a, b) : dim_unknown(v->dims);
   }
   return true;
 }
 
-static const dim *dim_gt(dim_context *ctx, const dim *a, const dim *b) { return dim_lt(ctx, b, a); }
-static const dim *dim_not(dim_context *ctx, const dim *a) { return dim_sub(ctx, dim_const(ctx, 1), a); }
-static const dim *dim_le(dim_context *ctx, const dim *a, const dim *b) { return dim_not(ctx, dim_lt(ctx, b, a)); }
-static const dim *dim_ge(dim_context *ctx, const dim *a, const dim *b) { return dim_not(ctx, dim_lt(ctx, a, b)); }
-static const dim *dim_and(dim_context *ctx, const dim *a, const dim *b) { return dim_mul(ctx, a, b); }
-static const dim *dim_or(dim_context *ctx, const dim *a, const dim *b) { return dim_max(ctx, a, b); }
+static const dim *dim_gt(dim_context *ctx, const dim *a, const dim *b) {
+  return dim_lt(ctx, b, a);
+}
+static const dim *dim_not(dim_context *ctx, const dim *a) {
+  return dim_sub(ctx, dim_const(ctx, 1), a);
+}
+static const dim *dim_le(dim_context *ctx, const dim *a, const dim *b) {
+  return dim_not(ctx, dim_lt(ctx, b, a));
+}
+static const dim *dim_ge(dim_context *ctx, const dim *a, const dim *b) {
+  return dim_not(ctx, dim_lt(ctx, a, b));
+}
+static const dim *dim_and(dim_context *ctx, const dim *a, const dim *b) {
+  return dim_mul(ctx, a, b);
+}
+static const dim *dim_or(dim_context *ctx, const dim *a, const dim *b) {
+  return dim_max(ctx, a, b);
+}
 
 // name, expression, shape data
 #define BINARY(X)                                                                                  \
-  X(and, EXPR_AND, dim_and) X(or, EXPR_OR, dim_or) X(xor, EXPR_XOR, NULL) X(equal, EXPR_EQ, dim_eq)  \
-  X(greater, EXPR_GT, dim_gt) X(greater_or_equal, EXPR_GE, dim_ge) X(less, EXPR_LT, dim_lt)          \
-  X(less_or_equal, EXPR_LE, dim_le)
+  X(and, EXPR_AND, dim_and)                                                                        \
+  X(or, EXPR_OR, dim_or) X(xor, EXPR_XOR, NULL) X(equal, EXPR_EQ, dim_eq)                          \
+      X(greater, EXPR_GT, dim_gt) X(greater_or_equal, EXPR_GE, dim_ge) X(less, EXPR_LT, dim_lt)    \
+          X(less_or_equal, EXPR_LE, dim_le)
 
 #define X(name, op, fn)                                                                            \
-  static bool shape_##name(op_view *v, shape_result *results) { return shape_with(v, results, fn); } \
+  static bool shape_##name(op_view *v, shape_result *results) {                                    \
+    return shape_with(v, results, fn);                                                             \
+  }                                                                                                \
   static const expr *build_##name(comprehension *c, const expr *const *x) {                        \
     return op >= EXPR_EQ && op <= EXPR_GE ? expr_compare(c, op, x[0], x[1])                        \
                                           : expr_binary(c, op, x[0], x[1]);                        \
@@ -54,14 +72,18 @@ static bool shape_not(op_view *v, shape_result *results) {
   }
   return true;
 }
-static const expr *build_not(comprehension *c, const expr *const *x) { return expr_unary(c, EXPR_NOT, x[0]); }
+static const expr *build_not(comprehension *c, const expr *const *x) {
+  return expr_unary(c, EXPR_NOT, x[0]);
+}
 static bool comp_not(op_view *v, const shape_result *results, comprehension *c) {
   return comp_map(v, results, c, 1, build_not);
 }
 
 // --- Where
 
-static bool verify_where(op_view *v) { return verify_broadcast(v, 3, (int[]){0, 1, 2}); }
+static bool verify_where(op_view *v) {
+  return verify_broadcast(v, 3, (int[]){0, 1, 2});
+}
 
 static bool shape_where(op_view *v, shape_result *results) {
   if (!shape_broadcast(v, results, 0, 3, (int[]){0, 1, 2}))
@@ -71,7 +93,8 @@ static bool shape_where(op_view *v, shape_result *results) {
     return true;
   const dim **values = shape_data(v, results, 0, n);
   for (int64_t k = 0; k < n; k++) {
-    const dim *c = shape_data_broadcast(v, &results[0], 0, k), *x = shape_data_broadcast(v, &results[0], 1, k),
+    const dim *c = shape_data_broadcast(v, &results[0], 0, k),
+              *x = shape_data_broadcast(v, &results[0], 1, k),
               *y = shape_data_broadcast(v, &results[0], 2, k);
     values[k] = c && x && y ? dim_select(v->dims, c, x, y) : dim_unknown(v->dims);
   }
@@ -85,8 +108,8 @@ static bool comp_where(op_view *v, const shape_result *results, comprehension *c
       return false;
   comp_require_broadcast(c, 3, (int[]){0, 1, 2});
   int rank = results[0].type.rank, out = comp_result(c, 0);
-  const expr *value = expr_select(c, comp_read_broadcast(c, 0, rank), comp_read_broadcast(c, 1, rank),
-                                  comp_read_broadcast(c, 2, rank));
+  const expr *value = expr_select(c, comp_read_broadcast(c, 0, rank),
+                                  comp_read_broadcast(c, 1, rank), comp_read_broadcast(c, 2, rank));
   comp_write_point(c, comp_stage_over(c, out), out, value);
   return true;
 }

@@ -8,9 +8,11 @@
 // --- ZipMap: a row of scores becomes a map from labels
 
 static bool labels_of(op_view *v, onyx_elem *key, int64_t *count) {
-  const onnx_attr *strings = view_attr(v, "classlabels_strings"), *ints = view_attr(v, "classlabels_int64s");
+  const onnx_attr *strings = view_attr(v, "classlabels_strings"),
+                  *ints = view_attr(v, "classlabels_int64s");
   if ((strings->n > 0) == (ints->n > 0))
-    return view_error(v, "expected one of classlabels_strings and classlabels_int64s, found %s", strings->n ? "both" : "neither");
+    return view_error(v, "expected one of classlabels_strings and classlabels_int64s, found %s",
+                      strings->n ? "both" : "neither");
   *key = strings->n ? ONYX_STRING : ONYX_I64;
   *count = strings->n ? strings->n : ints->n;
   return true;
@@ -25,7 +27,9 @@ static bool verify_zip_map(op_view *v) {
   if (rank == 0 || rank > 2)
     return view_error(v, "operand 0 ('X'): expected rank 1 or 2, found rank %d", rank);
   return rank < 0 || !dim_is_const(view_dim(v, 0, rank - 1), &columns) || columns == count ||
-         view_error(v, "operand 0 ('X'): expected %" PRId64 " columns, one for each label, found %" PRId64, count, columns);
+         view_error(
+             v, "operand 0 ('X'): expected %" PRId64 " columns, one for each label, found %" PRId64,
+             count, columns);
 }
 
 static bool shape_zip_map(op_view *v, shape_result *results) {
@@ -58,9 +62,12 @@ static bool shape_cast_map(op_view *v, shape_result *results) {
   if (!verify_cast_map(v))
     return false;
   const char *to = view_string(v, "cast_to");
-  results[0].type = type_of_elem(strcmp(to, "TO_FLOAT") == 0 ? ONYX_F32 : strcmp(to, "TO_STRING") == 0 ? ONYX_STRING : ONYX_I64);
+  results[0].type = type_of_elem(strcmp(to, "TO_FLOAT") == 0    ? ONYX_F32
+                                 : strcmp(to, "TO_STRING") == 0 ? ONYX_STRING
+                                                                : ONYX_I64);
   bool sparse = strcmp(view_string(v, "map_form"), "SPARSE") == 0;
-  const dim *columns = sparse ? dim_const(v->dims, view_int(v, "max_map")) : dim_unknown_extent(v->dims);
+  const dim *columns =
+      sparse ? dim_const(v->dims, view_int(v, "max_map")) : dim_unknown_extent(v->dims);
   shape_set(v, results, 0, 2, (const dim *[]){dim_const(v->dims, 1), columns});
   return true;
 }
@@ -68,10 +75,12 @@ static bool shape_cast_map(op_view *v, shape_result *results) {
 // --- DictVectorizer
 
 static bool vocabulary_size(op_view *v, int64_t *size) {
-  const onnx_attr *strings = view_attr(v, "string_vocabulary"), *ints = view_attr(v, "int64_vocabulary");
+  const onnx_attr *strings = view_attr(v, "string_vocabulary"),
+                  *ints = view_attr(v, "int64_vocabulary");
   *size = strings->present ? strings->n : ints->n;
   return strings->present != ints->present ||
-         view_error(v, "expected one of string_vocabulary and int64_vocabulary, found %s", ints->present ? "both" : "neither");
+         view_error(v, "expected one of string_vocabulary and int64_vocabulary, found %s",
+                    ints->present ? "both" : "neither");
 }
 
 static bool verify_dict(op_view *v) {

@@ -12,7 +12,13 @@ int ml_int_table(comprehension *c, const onnx_attr *values);
 // Element `at` of a one-dimensional buffer.
 const expr *ml_at(comprehension *c, int buffer, const expr *at);
 
-typedef enum ml_transform { ML_NONE, ML_SOFTMAX, ML_LOGISTIC, ML_SOFTMAX_ZERO, ML_PROBIT } ml_transform;
+typedef enum ml_transform {
+  ML_NONE,
+  ML_SOFTMAX,
+  ML_LOGISTIC,
+  ML_SOFTMAX_ZERO,
+  ML_PROBIT
+} ml_transform;
 // By the name in attribute post_transform.
 bool ml_transform_of(op_view *v, ml_transform *out);
 // result[n, k] = transform(scores[n, k]) over the rows of the temporary `scores`.

@@ -6,7 +6,7 @@
 
 typedef struct pool {
   int64_t grams, longest, outputs; // n-grams that count, their greatest length, elements of a row
-  int64_t *tokens;  // [grams, longest], padded
+  int64_t *tokens;                 // [grams, longest], padded
   int64_t *length, *output;
   float *weight;
 } pool;
@@ -17,7 +17,9 @@ static bool pool_bounds(op_view *v, int64_t length, int64_t size, int64_t *begin
   *begin = length <= counts->n ? counts->ints[length - 1] : size;
   *end = length < counts->n ? counts->ints[length] : size;
   if (*begin < 0 || *end < *begin || *end > size || (*end - *begin) % length)
-    return view_error(v, "ngram_counts: the %" PRId64 "-grams from %" PRId64 " to %" PRId64 " do not fit a pool of %" PRId64,
+    return view_error(v,
+                      "ngram_counts: the %" PRId64 "-grams from %" PRId64 " to %" PRId64
+                      " do not fit a pool of %" PRId64,
                       length, *begin, *end, size);
   return true;
 }
@@ -29,8 +31,11 @@ static bool pool_of(op_view *v, pool *p) {
   int64_t shortest = view_int(v, "min_gram_length");
   *p = (pool){.longest = view_int(v, "max_gram_length")};
   if (shortest < 1 || p->longest < shortest || p->longest > 64)
-    return view_error(v, "min_gram_length and max_gram_length: expected 1 <= min <= max <= 64, found %" PRId64 " and %" PRId64,
-                      shortest, p->longest);
+    return view_error(
+        v,
+        "min_gram_length and max_gram_length: expected 1 <= min <= max <= 64, found %" PRId64
+        " and %" PRId64,
+        shortest, p->longest);
   for (int64_t k = 0; k < indexes->n; k++) {
     if (indexes->ints[k] < 0)
       return view_error(v, "ngram_indexes: expected values >= 0, found %" PRId64, indexes->ints[k]);
@@ -46,7 +51,9 @@ static bool pool_of(op_view *v, pool *p) {
       return false;
     for (int64_t at = begin; at < end; at += length, gram++) {
       if (gram >= indexes->n)
-        return view_error(v, "ngram_indexes: expected an entry for each n-gram of the pool, found %" PRId64, indexes->n);
+        return view_error(
+            v, "ngram_indexes: expected an entry for each n-gram of the pool, found %" PRId64,
+            indexes->n);
       if (length < shortest)
         continue;
       for (int64_t k = 0; k < length && numbers->present; k++)
@@ -79,12 +86,13 @@ static bool shape_tfidf(op_view *v, shape_result *results) {
   if (rank < 0)
     return true;
   const dim *width = dim_const(v->dims, p.outputs);
-  shape_set(v, results, 0, rank == 2 ? 2 : 1, rank == 2 ? (const dim *[]){view_dim(v, 0, 0), width} : &width);
+  shape_set(v, results, 0, rank == 2 ? 2 : 1,
+            rank == 2 ? (const dim *[]){view_dim(v, 0, 0), width} : &width);
   return true;
 }
 
-// For a row and an n-gram: loops over the gap, the first token's place, and the tokens. A match is a run of
-// equal tokens up to the last one.
+// For a row and an n-gram: loops over the gap, the first token's place, and the tokens. A match is
+// a run of equal tokens up to the last one.
 static bool comp_tfidf(op_view *v, const shape_result *results, comprehension *c) {
   pool p;
   int rank = view_rank(v, 0), out = comp_result(c, 0);
@@ -98,14 +106,17 @@ static bool comp_tfidf(op_view *v, const shape_result *results, comprehension *c
   comp_write_point(c, s, out, expr_float(c, ONYX_F32, 0));
   if (p.grams == 0)
     return true;
-  int tokens = comp_table(c, ONYX_I64, p.grams * p.longest, p.tokens), lengths = comp_table(c, ONYX_I64, p.grams, p.length);
-  int outputs = comp_table(c, ONYX_I64, p.grams, p.output), weights = comp_table(c, ONYX_F32, p.grams, p.weight);
+  int tokens = comp_table(c, ONYX_I64, p.grams * p.longest, p.tokens),
+      lengths = comp_table(c, ONYX_I64, p.grams, p.length);
+  int outputs = comp_table(c, ONYX_I64, p.grams, p.output),
+      weights = comp_table(c, ONYX_F32, p.grams, p.weight);
   const dim *words = rank ? view_dim(v, 0, rank - 1) : dim_const(d, 1);
   comp_loop loops[5];
   int n = 0;
   if (rank == 2)
     loops[n++] = (comp_loop){LOOP_PARALLEL, view_dim(v, 0, 0)};
-  const expr *row = expr_loop(c, 0), *g = expr_loop(c, n), *gap = expr_loop(c, n + 1), *first = expr_loop(c, n + 2), *k = expr_loop(c, n + 3);
+  const expr *row = expr_loop(c, 0), *g = expr_loop(c, n), *gap = expr_loop(c, n + 1),
+             *first = expr_loop(c, n + 2), *k = expr_loop(c, n + 3);
   loops[n++] = (comp_loop){LOOP_ORDERED, dim_const(d, p.grams)};
   loops[n++] = (comp_loop){LOOP_REDUCTION, dim_const(d, view_int(v, "max_skip_count") + 1)};
   loops[n++] = (comp_loop){LOOP_REDUCTION, words};
@@ -115,9 +126,11 @@ static bool comp_tfidf(op_view *v, const shape_result *results, comprehension *c
   const expr *slot = expr_cast(c, expr_read(c, outputs, 1, &g), ONYX_INDEX);
   const expr *token_at = x_add(c, x_mul(c, g, expr_index(c, p.longest)), k);
   const expr *want = expr_read(c, tokens, 1, &token_at);
-  const expr *place = x_add(c, first, x_mul(c, k, x_add(c, gap, one))), *inside = x_lt(c, place, expr_dim(c, words));
+  const expr *place = x_add(c, first, x_mul(c, k, x_add(c, gap, one))),
+             *inside = x_lt(c, place, expr_dim(c, words));
   const expr *at[2] = {row, place};
-  const expr *found = expr_read_padded(c, 0, rank, rank == 2 ? at : &place, expr_zero(c, view_elem(v, 0)));
+  const expr *found =
+      expr_read_padded(c, 0, rank, rank == 2 ? at : &place, expr_zero(c, view_elem(v, 0)));
   const expr *equal = x_and(c, inside, x_eq(c, expr_cast(c, found, ONYX_I64), want));
   // A single token has no gaps to vary.
   const expr *counts = x_or(c, x_lt(c, one, length), x_eq(c, gap, zero));
@@ -127,8 +140,10 @@ static bool comp_tfidf(op_view *v, const shape_result *results, comprehension *c
   const expr *done = x_and(c, so_far, x_eq(c, k, expr_index(c, p.longest - 1)));
   s = comp_stage_begin(c, n, loops);
   comp_acc_general(c, s, ONYX_BOOL, yes, so_far);
-  comp_acc_general(c, s, ONYX_I64, expr_zero(c, ONYX_I64), x_add(c, total, expr_cast(c, done, ONYX_I64)));
-  const expr *y = expr_cast(c, expr_acc(c, 1, ONYX_I64), ONYX_F32), *w = expr_read(c, weights, 1, &g);
+  comp_acc_general(c, s, ONYX_I64, expr_zero(c, ONYX_I64),
+                   x_add(c, total, expr_cast(c, done, ONYX_I64)));
+  const expr *y = expr_cast(c, expr_acc(c, 1, ONYX_I64), ONYX_F32),
+             *w = expr_read(c, weights, 1, &g);
   if (strcmp(mode, "IDF") == 0)
     y = x_min(c, y, expr_float(c, ONYX_F32, 1));
   if (strcmp(mode, "TF") != 0)

@@ -1,4 +1,5 @@
-// Linear quantization: QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, QLinearMatMul, QLinearConv.
+// Linear quantization: QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, QLinearMatMul,
+// QLinearConv.
 #include "dialects/onnx/ops/axes.h"
 #include "dialects/onnx/ops/scalar.h"
 #include "dialects/onnx/ops/window.h"
@@ -23,15 +24,16 @@ static bool granularity_of(op_view *v, int scale, granularity *g) {
   if (!axis_attr(v, "axis", rank, &g->axis))
     return false;
   if (params != (g->block ? rank : 1))
-    return view_error(v, "operand %d ('%s'): expected rank %d, found rank %d", scale, view_name(v, scale),
-                      g->block ? rank : 1, params);
+    return view_error(v, "operand %d ('%s'): expected rank %d, found rank %d", scale,
+                      view_name(v, scale), g->block ? rank : 1, params);
   int64_t have, want;
   const dim *own = view_dim(v, scale, g->block ? g->axis : 0), *extent = view_dim(v, 0, g->axis);
   if (g->block)
     extent = dim_ceildiv(v->dims, extent, dim_const(v->dims, g->block));
   if (dim_is_const(own, &have) && dim_is_const(extent, &want) && have != want)
-    return view_error(v, "operand %d ('%s'): expected %" PRId64 " elements along axis %d, found %" PRId64, scale,
-                      view_name(v, scale), want, g->axis, have);
+    return view_error(
+        v, "operand %d ('%s'): expected %" PRId64 " elements along axis %d, found %" PRId64, scale,
+        view_name(v, scale), want, g->axis, have);
   return true;
 }
 
@@ -82,13 +84,17 @@ static bool shape_quantize(op_view *v, shape_result *results) {
   return true;
 }
 
-// Rounded, moved by the zero point, clamped. The clamp is done before the cast, where nothing overflows.
-static const expr *to_quantized(comprehension *c, const expr *q, const expr *zero_point, onyx_elem to) {
+// Rounded, moved by the zero point, clamped. The clamp is done before the cast, where nothing
+// overflows.
+static const expr *to_quantized(comprehension *c, const expr *q, const expr *zero_point,
+                                onyx_elem to) {
   const expr *zero = expr_int(c, ONYX_I32, 0);
   const expr *zp = zero_point ? expr_cast(c, zero_point, ONYX_I32) : zero;
   const expr *shift = expr_cast(c, zp, q->type);
-  const expr *low = x_sub(c, expr_cast(c, expr_cast(c, expr_lowest(c, to), ONYX_I32), q->type), shift);
-  const expr *high = x_sub(c, expr_cast(c, expr_cast(c, expr_highest(c, to), ONYX_I32), q->type), shift);
+  const expr *low =
+      x_sub(c, expr_cast(c, expr_cast(c, expr_lowest(c, to), ONYX_I32), q->type), shift);
+  const expr *high =
+      x_sub(c, expr_cast(c, expr_cast(c, expr_highest(c, to), ONYX_I32), q->type), shift);
   const expr *r = x_clamp(c, expr_unary(c, EXPR_ROUND, q), low, high);
   return expr_cast(c, x_add(c, expr_cast(c, r, ONYX_I32), zp), to);
 }
@@ -101,7 +107,8 @@ static bool comp_quantize(op_view *v, const shape_result *results, comprehension
     return false;
   // The division's precision: the attribute's, else the scale's.
   int64_t stated = view_int(v, "precision");
-  onyx_elem precision = stated > 0 && stated < ONYX_ELEM_COUNT ? (onyx_elem)stated : view_elem(v, 1);
+  onyx_elem precision =
+      stated > 0 && stated < ONYX_ELEM_COUNT ? (onyx_elem)stated : view_elem(v, 1);
   if (!onyx_elem_is_float(precision) || onyx_elem_bits(precision) < 16)
     precision = ONYX_F32;
   int type = expr_compute_type(precision);
@@ -131,7 +138,8 @@ static bool shape_dequantize(op_view *v, shape_result *results) {
   int64_t wanted = view_int(v, "output_dtype");
   if (!verify_dequantize(v))
     return false;
-  results[0].type.elem = wanted > 0 && wanted < ONYX_ELEM_COUNT ? (onyx_elem)wanted : view_elem(v, 1);
+  results[0].type.elem =
+      wanted > 0 && wanted < ONYX_ELEM_COUNT ? (onyx_elem)wanted : view_elem(v, 1);
   shape_like(v, results, 0, 0);
   return true;
 }
@@ -191,7 +199,8 @@ static bool comp_dynamic_quantize(op_view *v, const shape_result *results, compr
   const expr *step = x_div(c, width, expr_float(c, type, 255));
   const expr *zp = x_clamp(c, x_sub(c, zero, x_div(c, low, step)), zero, expr_float(c, type, 255));
   comp_write_at(c, s, scale, 0, NULL, step, NULL);
-  comp_write_at(c, s, zero_point, 0, NULL, expr_cast(c, expr_unary(c, EXPR_ROUND, zp), ONYX_U8), NULL);
+  comp_write_at(c, s, zero_point, 0, NULL, expr_cast(c, expr_unary(c, EXPR_ROUND, zp), ONYX_U8),
+                NULL);
 
   s = comp_stage_over(c, comp_result(c, 0));
   const expr *q = x_div(c, x, expr_read(c, scale, 0, NULL));
@@ -206,20 +215,27 @@ static bool matmul_dims(op_view *v, int *rank, const dim **dims, const dim **inn
   int a = view_rank(v, 0), b = view_rank(v, 3), batch_a = a - 2, batch_b = b - 2;
   *rank = -1;
   if (a == 0 || b == 0)
-    return view_error(v, "operand %d ('%s'): expected rank 1 or more, found rank 0", a ? 3 : 0, a ? "b" : "a");
+    return view_error(v, "operand %d ('%s'): expected rank 1 or more, found rank 0", a ? 3 : 0,
+                      a ? "b" : "a");
   if (a < 0 || b < 0)
     return true;
   const dim *left = view_dim(v, 0, a - 1), *right = view_dim(v, 3, b > 1 ? b - 2 : 0);
   int64_t x, y;
   if (dim_is_const(left, &x) && dim_is_const(right, &y) && x != y)
-    return view_error(v, "operand 3 ('b'): expected %" PRId64 " rows, the columns of operand 0 ('a'), found %" PRId64, x, y);
+    return view_error(v,
+                      "operand 3 ('b'): expected %" PRId64
+                      " rows, the columns of operand 0 ('a'), found %" PRId64,
+                      x, y);
   *inner = left->op == DIM_CONST ? left : right;
   int batch = batch_a > batch_b ? batch_a : batch_b, n = 0;
   for (int k = 0; k < batch; k++) {
-    const dim *p = k - (batch - batch_a) >= 0 ? view_dim(v, 0, k - (batch - batch_a)) : dim_const(v->dims, 1);
-    const dim *q = k - (batch - batch_b) >= 0 ? view_dim(v, 3, k - (batch - batch_b)) : dim_const(v->dims, 1);
+    const dim *p =
+        k - (batch - batch_a) >= 0 ? view_dim(v, 0, k - (batch - batch_a)) : dim_const(v->dims, 1);
+    const dim *q =
+        k - (batch - batch_b) >= 0 ? view_dim(v, 3, k - (batch - batch_b)) : dim_const(v->dims, 1);
     if (dim_is_const(p, &x) && dim_is_const(q, &y) && x != y && x != 1 && y != 1)
-      return view_error(v, "operand 3 ('b'): batch sizes %" PRId64 " and %" PRId64 " do not broadcast", x, y);
+      return view_error(
+          v, "operand 3 ('b'): batch sizes %" PRId64 " and %" PRId64 " do not broadcast", x, y);
     dims[n++] = dim_broadcast(v->dims, p, q);
   }
   if (a > 1)
@@ -274,13 +290,21 @@ static bool comp_qlinear_matmul(op_view *v, const shape_result *results, compreh
   const expr *left[ONYX_MAX_RANK], *right[ONYX_MAX_RANK], *k = expr_loop(c, rank);
   for (int i = 0; i < a - 2; i++) {
     int loop = batch - (a - 2) + i;
-    left[i] = view_dim(v, 0, i) == dims[loop] ? expr_loop(c, loop) : expr_select(c, x_eq(c, expr_dim(c, view_dim(v, 0, i)), expr_dim(c, dims[loop])), expr_loop(c, loop), expr_index(c, 0));
+    left[i] = view_dim(v, 0, i) == dims[loop]
+                  ? expr_loop(c, loop)
+                  : expr_select(c, x_eq(c, expr_dim(c, view_dim(v, 0, i)), expr_dim(c, dims[loop])),
+                                expr_loop(c, loop), expr_index(c, 0));
   }
   for (int i = 0; i < b - 2; i++) {
     int loop = batch - (b - 2) + i;
-    right[i] = view_dim(v, 3, i) == dims[loop] ? expr_loop(c, loop) : expr_select(c, x_eq(c, expr_dim(c, view_dim(v, 3, i)), expr_dim(c, dims[loop])), expr_loop(c, loop), expr_index(c, 0));
+    right[i] =
+        view_dim(v, 3, i) == dims[loop]
+            ? expr_loop(c, loop)
+            : expr_select(c, x_eq(c, expr_dim(c, view_dim(v, 3, i)), expr_dim(c, dims[loop])),
+                          expr_loop(c, loop), expr_index(c, 0));
   }
-  const expr *r = row >= 0 ? expr_loop(c, row) : NULL, *n = column >= 0 ? expr_loop(c, column) : NULL;
+  const expr *r = row >= 0 ? expr_loop(c, row) : NULL,
+             *n = column >= 0 ? expr_loop(c, column) : NULL;
   if (a > 1)
     left[a - 2] = r;
   left[a - 1] = k;
@@ -289,11 +313,13 @@ static bool comp_qlinear_matmul(op_view *v, const shape_result *results, compreh
     right[b - 1] = n;
   comp_stage *s = comp_stage_begin(c, rank + 1, loops);
   bool agree = view_dim(v, 0, a - 1) == view_dim(v, 3, b > 1 ? b - 2 : 0) || inner->op == DIM_CONST;
-  const expr *x = expr_cast(c, x_read(c, 0, left, agree), ONYX_I32), *y = expr_cast(c, x_read(c, 3, right, agree), ONYX_I32);
+  const expr *x = expr_cast(c, x_read(c, 0, left, agree), ONYX_I32),
+             *y = expr_cast(c, x_read(c, 3, right, agree), ONYX_I32);
   x = x_sub(c, x, expr_cast(c, matmul_param(c, 2, r), ONYX_I32));
   y = x_sub(c, y, expr_cast(c, matmul_param(c, 5, n), ONYX_I32));
   comp_acc_combine(c, s, ACC_ADD, ONYX_I32, x_mul(c, x, y), NULL);
-  const expr *scale = x_mul(c, expr_cast(c, matmul_param(c, 1, r), ONYX_F32), expr_cast(c, matmul_param(c, 4, n), ONYX_F32));
+  const expr *scale = x_mul(c, expr_cast(c, matmul_param(c, 1, r), ONYX_F32),
+                            expr_cast(c, matmul_param(c, 4, n), ONYX_F32));
   scale = x_div(c, scale, expr_cast(c, matmul_param(c, 6, NULL), ONYX_F32));
   const expr *q = x_mul(c, expr_cast(c, expr_acc(c, 0, ONYX_I32), ONYX_F32), scale);
   comp_write_point(c, s, out, to_quantized(c, q, matmul_param(c, 7, NULL), results[0].type.elem));
@@ -321,8 +347,11 @@ static bool qconv_of(op_view *v, qconv *k) {
   int64_t channels, wide;
   if (!expect_rank(v, 3, rank))
     return false;
-  if (dim_is_const(view_dim(v, 0, 1), &channels) && dim_is_const(view_dim(v, 3, 1), &wide) && channels != wide * k->groups)
-    return view_error(v, "operand 3 ('w'): expected %" PRId64 " input channels in each of %" PRId64 " groups, found %" PRId64,
+  if (dim_is_const(view_dim(v, 0, 1), &channels) && dim_is_const(view_dim(v, 3, 1), &wide) &&
+      channels != wide * k->groups)
+    return view_error(v,
+                      "operand 3 ('w'): expected %" PRId64 " input channels in each of %" PRId64
+                      " groups, found %" PRId64,
                       channels / k->groups, k->groups, wide);
   const dim *kernel[ONYX_MAX_RANK];
   for (int i = 0; i < rank - 2; i++)
@@ -362,7 +391,8 @@ static bool comp_qconv(op_view *v, const shape_result *results, comprehension *c
       return false;
   int rank = k.spatial + 2;
   comp_loop loops[2 * ONYX_MAX_RANK];
-  const expr *in[ONYX_MAX_RANK], *filter[ONYX_MAX_RANK], *m = expr_loop(c, 1), *channel = expr_loop(c, rank);
+  const expr *in[ONYX_MAX_RANK], *filter[ONYX_MAX_RANK], *m = expr_loop(c, 1),
+                                                         *channel = expr_loop(c, rank);
   for (int i = 0; i < rank; i++)
     loops[i] = (comp_loop){LOOP_PARALLEL, results[0].type.dims[i]};
   loops[rank] = (comp_loop){LOOP_REDUCTION, view_dim(v, 3, 1)};
@@ -380,7 +410,8 @@ static bool comp_qconv(op_view *v, const shape_result *results, comprehension *c
     filter[2 + i] = expr_loop(c, rank + 1 + i);
   }
   const expr *x_zp = x_scalar(c, 2); // outside the image x is 0, that is, the zero point
-  const expr *x = window_pads(&k.w) ? expr_read_padded(c, 0, rank, in, x_zp) : expr_read(c, 0, rank, in);
+  const expr *x =
+      window_pads(&k.w) ? expr_read_padded(c, 0, rank, in, x_zp) : expr_read(c, 0, rank, in);
   x = x_sub(c, expr_cast(c, x, ONYX_I32), expr_cast(c, x_zp, ONYX_I32));
   const expr *w = x_sub(c, expr_cast(c, expr_read(c, 3, rank, filter), ONYX_I32),
                         expr_cast(c, matmul_param(c, 5, m), ONYX_I32));

@@ -1,5 +1,5 @@
-// Random ops. Numbers are a function of (seed, element), so that any loop order gives the same; without a
-// seed the node's name takes its place.
+// Random ops. Numbers are a function of (seed, element), so that any loop order gives the same;
+// without a seed the node's name takes its place.
 #include "dialects/onnx/ops/scalar.h"
 
 #include <inttypes.h>
@@ -14,7 +14,8 @@ static bool shape_random(op_view *v, shape_result *results) {
   const dim *dims[ONYX_MAX_RANK];
   results[0].type.elem = type_attr(v, "dtype", ONYX_F32);
   if (shape->n > ONYX_MAX_RANK)
-    return view_error(v, "shape: expected %d sizes at most, found %" PRId64, ONYX_MAX_RANK, shape->n);
+    return view_error(v, "shape: expected %d sizes at most, found %" PRId64, ONYX_MAX_RANK,
+                      shape->n);
   for (int k = 0; k < shape->n; k++)
     dims[k] = dim_const(v->dims, shape->ints[k]);
   shape_set(v, results, 0, (int)shape->n, dims);
@@ -36,7 +37,8 @@ static bool write_random(op_view *v, const shape_result *results, comprehension 
     const expr *one = x_num(c, u, 1), *log = expr_unary(c, EXPR_LOG, x_sub(c, one, u));
     const expr *radius = expr_unary(c, EXPR_SQRT, x_mul(c, x_num(c, u, -2), log));
     const expr *angle = x_mul(c, x_num(c, u, 6.283185307179586477), x_random(c, at, 2));
-    y = x_add(c, x_mul(c, x_mul(c, radius, expr_unary(c, EXPR_COS, angle)), x_attr(c, u, "scale")), x_attr(c, u, "mean"));
+    y = x_add(c, x_mul(c, x_mul(c, radius, expr_unary(c, EXPR_COS, angle)), x_attr(c, u, "scale")),
+              x_attr(c, u, "mean"));
   } else {
     const expr *low = x_attr(c, u, "low"), *high = x_attr(c, u, "high");
     y = x_add(c, low, x_mul(c, u, x_sub(c, high, low)));
@@ -60,7 +62,8 @@ static bool comp_bernoulli(op_view *v, const shape_result *results, comprehensio
     return false;
   x_loops(c, rank, at);
   const expr *p = expr_cast(c, expr_read(c, 0, rank, at), ONYX_F64);
-  const expr *u = expr_cast(c, x_random(c, x_flat_index(c, rank, results[0].type.dims), 3), ONYX_F64);
+  const expr *u =
+      expr_cast(c, x_random(c, x_flat_index(c, rank, results[0].type.dims), 3), ONYX_F64);
   const expr *value = expr_select(c, x_lt(c, u, p), expr_one(c, elem), expr_zero(c, elem));
   comp_write_point(c, comp_stage_over(c, out), out, value);
   return true;
@@ -70,7 +73,8 @@ static bool comp_bernoulli(op_view *v, const shape_result *results, comprehensio
 
 static bool verify_multinomial(op_view *v) {
   int64_t n = view_int(v, "sample_size");
-  return expect_rank(v, 0, 2) && (n > 0 || view_error(v, "sample_size: expected at least 1, found %" PRId64, n));
+  return expect_rank(v, 0, 2) &&
+         (n > 0 || view_error(v, "sample_size: expected at least 1, found %" PRId64, n));
 }
 
 static bool shape_multinomial(op_view *v, shape_result *results) {
@@ -78,7 +82,8 @@ static bool shape_multinomial(op_view *v, shape_result *results) {
     return false;
   results[0].type.elem = type_attr(v, "dtype", ONYX_I32);
   const dim *batch = view_rank(v, 0) == 2 ? view_dim(v, 0, 0) : dim_unknown_extent(v->dims);
-  shape_set(v, results, 0, 2, (const dim *[]){batch, dim_const(v->dims, view_int(v, "sample_size"))});
+  shape_set(v, results, 0, 2,
+            (const dim *[]){batch, dim_const(v->dims, view_int(v, "sample_size"))});
   return true;
 }
 
@@ -97,7 +102,8 @@ static bool comp_multinomial(op_view *v, const shape_result *results, comprehens
 
   const expr *max = expr_read(c, top, 1, at);
   s = comp_stage_begin(c, 2, loops);
-  const expr *p = expr_unary(c, EXPR_EXP, x_sub(c, expr_cast(c, expr_read(c, 0, 2, at), type), max));
+  const expr *p =
+      expr_unary(c, EXPR_EXP, x_sub(c, expr_cast(c, expr_read(c, 0, 2, at), type), max));
   comp_acc_combine(c, s, ACC_ADD, type, p, NULL);
   comp_write_at(c, s, total, 1, at, expr_acc(c, 0, type), NULL);
 
@@ -107,8 +113,10 @@ static bool comp_multinomial(op_view *v, const shape_result *results, comprehens
   s = comp_stage_begin(c, 3, loops);
   const expr *u = expr_cast(c, x_random(c, x_flat_index(c, 2, results[0].type.dims), 4), type);
   const expr *limit = x_mul(c, u, expr_read(c, total, 1, at));
-  p = expr_unary(c, EXPR_EXP, x_sub(c, expr_cast(c, expr_read(c, 0, 2, in), type), expr_read(c, top, 1, at)));
-  const expr *sum = expr_acc(c, 0, type), *below = x_add(c, sum, p), *count = expr_acc(c, 1, ONYX_INDEX);
+  p = expr_unary(c, EXPR_EXP,
+                 x_sub(c, expr_cast(c, expr_read(c, 0, 2, in), type), expr_read(c, top, 1, at)));
+  const expr *sum = expr_acc(c, 0, type), *below = x_add(c, sum, p),
+             *count = expr_acc(c, 1, ONYX_INDEX);
   comp_acc_general(c, s, type, expr_zero(c, type), below);
   const expr *passed = expr_compare(c, EXPR_LE, below, limit);
   comp_acc_general(c, s, ONYX_INDEX, expr_index(c, 0),

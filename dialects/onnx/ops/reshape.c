@@ -1,4 +1,5 @@
-// Ops that keep the elements and their order: Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout.
+// Ops that keep the elements and their order: Reshape, Flatten, Squeeze, Unsqueeze, Identity,
+// Dropout.
 #include "dialects/onnx/ops/axes.h"
 #include "dialects/onnx/ops/scalar.h"
 
@@ -88,7 +89,8 @@ static const dim *copied_size(op_view *v, int k, const dim *size) {
 // The dims asked for. An entry without a name leaves its dim, and any inferred one, unknown.
 static bool reshape_dims(op_view *v, int n, const dim **dims) {
   dim_context *d = v->dims;
-  const dim *zero = dim_const(d, 0), *one = dim_const(d, 1), *others = one, *inferred[ONYX_MAX_RANK];
+  const dim *zero = dim_const(d, 0), *one = dim_const(d, 1), *others = one,
+            *inferred[ONYX_MAX_RANK];
   int constant_minus = -1;
   bool known = view_rank(v, 0) >= 0;
   for (int k = 0; k < n; k++) {
@@ -98,10 +100,13 @@ static bool reshape_dims(op_view *v, int n, const dim **dims) {
       if (size < -1)
         return view_error(v, "operand 1 ('shape'): expected sizes >= -1, found %" PRId64, size);
       if (size == 0 && !view_int(v, "allowzero") && view_rank(v, 0) >= 0 && k >= view_rank(v, 0))
-        return view_error(v, "operand 1 ('shape'): entry %d is 0, which copies a size that operand 0 of rank %d lacks",
+        return view_error(v,
+                          "operand 1 ('shape'): entry %d is 0, which copies a size that operand 0 "
+                          "of rank %d lacks",
                           k, view_rank(v, 0));
       if (size == -1 && constant_minus >= 0)
-        return view_error(v, "operand 1 ('shape'): expected one -1 at most, found it at %d and %d", constant_minus, k);
+        return view_error(v, "operand 1 ('shape'): expected one -1 at most, found it at %d and %d",
+                          constant_minus, k);
       if (size == -1)
         constant_minus = k;
     }
@@ -114,7 +119,8 @@ static bool reshape_dims(op_view *v, int n, const dim **dims) {
   }
   for (int k = 0; k < n; k++) {
     // With a constant -1 there is no other; else any entry that may be negative may be the one.
-    inferred[k] = constant_minus >= 0 ? dim_const(d, k == constant_minus) : dim_lt(d, dims[k], zero);
+    inferred[k] =
+        constant_minus >= 0 ? dim_const(d, k == constant_minus) : dim_lt(d, dims[k], zero);
     others = dim_mul(d, others, dim_select(d, inferred[k], one, dims[k]));
   }
   for (int k = 0; k < n; k++) {
@@ -129,8 +135,11 @@ static bool reshape_dims(op_view *v, int n, const dim **dims) {
 static bool check_volume(op_view *v, int n, const dim *const *dims) {
   int64_t have, want;
   const dim *numel = view_numel(v, 0);
-  return !numel || !dim_is_const(numel, &have) || !dim_is_const(product_of(v, n, dims), &want) || have == want ||
-         view_error(v, "operand 1 ('shape'): expected a shape of %" PRId64 " elements, as operand 0 has, found %" PRId64,
+  return !numel || !dim_is_const(numel, &have) || !dim_is_const(product_of(v, n, dims), &want) ||
+         have == want ||
+         view_error(v,
+                    "operand 1 ('shape'): expected a shape of %" PRId64
+                    " elements, as operand 0 has, found %" PRId64,
                     have, want);
 }
 
@@ -142,7 +151,8 @@ static bool shape_reshape(op_view *v, shape_result *results) {
   if (n < 0)
     return true;
   if (n > ONYX_MAX_RANK)
-    return view_error(v, "operand 1 ('shape'): expected %d entries at most, found %d", ONYX_MAX_RANK, n);
+    return view_error(v, "operand 1 ('shape'): expected %d entries at most, found %d",
+                      ONYX_MAX_RANK, n);
   if (!reshape_dims(v, n, dims) || !check_volume(v, n, dims))
     return false;
   shape_set(v, results, 0, n, dims);
@@ -155,15 +165,18 @@ static bool verify_reshape(op_view *v) {
   return shape_reshape(v, scratch);
 }
 
-// The elements of operand 0 in the result's shape; that the counts agree is checked where dims leave it open.
+// The elements of operand 0 in the result's shape; that the counts agree is checked where dims
+// leave it open.
 static bool comp_same_elements(op_view *v, const shape_result *results, comprehension *c) {
   if (v->operands[0].type.kind != ONYX_TYPE_TENSOR)
     return view_error(v, "operand 0 is no tensor");
   if (!need_rank(v, 0) || !need_sizes(v, &results[0]))
     return false;
-  const dim *have = view_numel(v, 0), *want = product_of(v, results[0].type.rank, results[0].type.dims);
+  const dim *have = view_numel(v, 0),
+            *want = product_of(v, results[0].type.rank, results[0].type.dims);
   if (have != want)
-    comp_require(c, x_eq(c, expr_dim(c, have), expr_dim(c, want)), 4, expr_dim(c, want), expr_dim(c, have));
+    comp_require(c, x_eq(c, expr_dim(c, have), expr_dim(c, want)), 4, expr_dim(c, want),
+                 expr_dim(c, have));
   c->alias_of = 0;
   return true;
 }
@@ -210,9 +223,12 @@ static bool verify_squeeze(op_view *v) {
   for (int k = 0; k < n; k++)
     for (int i = 0; i < rank; i++) {
       int64_t size;
-      if (dim_is(list_axis_is(v, 1, k, i, rank), 1) && dim_is_const(view_dim(v, 0, i), &size) && size != 1)
-        return view_error(v, "operand 0 ('data'): expected size 1 in dimension %d, which is squeezed, found %" PRId64, i,
-                          size);
+      if (dim_is(list_axis_is(v, 1, k, i, rank), 1) && dim_is_const(view_dim(v, 0, i), &size) &&
+          size != 1)
+        return view_error(v,
+                          "operand 0 ('data'): expected size 1 in dimension %d, which is squeezed, "
+                          "found %" PRId64,
+                          i, size);
     }
   return true;
 }
@@ -252,7 +268,8 @@ static bool shape_squeeze(op_view *v, shape_result *results) {
     for (int i = rank - 1; i >= 0; i--) {
       kept_before = dim_sub(d, kept_before, dim_sub(d, dim_const(d, 1), dropped[i]));
       const dim *here = dim_eq(d, kept_before, dim_const(d, j));
-      size = dim_select(d, dim_select(d, dropped[i], dim_const(d, 0), here), view_dim(v, 0, i), size);
+      size =
+          dim_select(d, dim_select(d, dropped[i], dim_const(d, 0), here), view_dim(v, 0, i), size);
     }
     dims[j] = dim_has_unknown(size) ? dim_unknown_extent(d) : size;
   }
@@ -277,7 +294,8 @@ static bool shape_unsqueeze(op_view *v, shape_result *results) {
   if (own < 0 || n < 0)
     return true;
   if (rank > ONYX_MAX_RANK)
-    return view_error(v, "operand 1 ('axes'): expected a result of rank %d at most, found %d", ONYX_MAX_RANK, rank);
+    return view_error(v, "operand 1 ('axes'): expected a result of rank %d at most, found %d",
+                      ONYX_MAX_RANK, rank);
   const dim *taken = dim_const(d, 0); // dims of the operand that came before j
   for (int j = 0; j < rank; j++) {
     const dim *added = listed(v, 1, n, j, rank), *size = dim_const(d, 1);
@@ -325,15 +343,16 @@ static bool shape_dropout(op_view *v, shape_result *results) {
   return true;
 }
 
-// Inference, which is the rule: everything is kept. In training mode an element is kept with probability
-// 1 - ratio and scaled by its inverse.
+// Inference, which is the rule: everything is kept. In training mode an element is kept with
+// probability 1 - ratio and scaled by its inverse.
 static bool comp_dropout(op_view *v, const shape_result *results, comprehension *c) {
   const onnx_operand *training = view_operand(v, 2);
   const dim *known = view_value(v, 2, 0);
   int64_t trains = 0;
   double ratio = 0.5;
   bool ratio_known = !view_has(v, 1) || view_scalar(v, 1, &ratio);
-  bool inference = !training || (known && dim_is_const(known, &trains) && !trains) || (ratio_known && ratio == 0);
+  bool inference = !training || (known && dim_is_const(known, &trains) && !trains) ||
+                   (ratio_known && ratio == 0);
   if (!need_rank(v, 0))
     return false;
   if (inference && !view_wants(v, 1))
@@ -344,7 +363,8 @@ static bool comp_dropout(op_view *v, const shape_result *results, comprehension 
   const expr *x = expr_read(c, 0, rank, at);
   if (!inference) {
     int type = expr_compute_type(x->type);
-    const expr *drop = view_has(v, 1) ? expr_cast(c, x_scalar(c, 1), ONYX_F32) : expr_float(c, ONYX_F32, 0.5);
+    const expr *drop =
+        view_has(v, 1) ? expr_cast(c, x_scalar(c, 1), ONYX_F32) : expr_float(c, ONYX_F32, 0.5);
     const expr *on = view_value(v, 2, 0) && trains ? keep : x_scalar(c, 2);
     const expr *u = x_random(c, x_flat_index(c, rank, results[0].type.dims), 0);
     keep = x_or(c, expr_unary(c, EXPR_NOT, on), x_ge(c, u, drop));

@@ -1,9 +1,9 @@
-// Resize: separable interpolation. An axis has two small tables, made once: where its window of taps
-// begins, and the weights of the taps. A pass over one axis is then a reduction over the taps.
+// Resize: separable interpolation. An axis has two small tables, made once: where its window of
+// taps begins, and the weights of the taps. A pass over one axis is then a reduction over the taps.
 //
-// At x (in input coordinates) with n taps the window begins at ceil(x) - n/2, and tap i weighs K((i - x) * s),
-// with K the triangle or Keys' cubic; s = min(scale, 1) stretches K for antialiasing, else s = 1. Taps outside
-// read the edge, or are left out (exclude_outside).
+// At x (in input coordinates) with n taps the window begins at ceil(x) - n/2, and tap i weighs K((i
+// - x) * s), with K the triangle or Keys' cubic; s = min(scale, 1) stretches K for antialiasing,
+// else s = 1. Taps outside read the edge, or are left out (exclude_outside).
 #include "dialects/onnx/ops/axes.h"
 #include "dialects/onnx/ops/convert.h"
 #include "dialects/onnx/ops/scalar.h"
@@ -104,7 +104,8 @@ static bool resize_slots(op_view *v, resize *r) {
   const onnx_attr *axes = view_attr(v, "axes");
   r->entries = axes->present ? (int)axes->n : r->rank;
   for (int k = 0; k < r->rank; k++)
-    r->axis[k] = (resize_axis){view_dim(v, 0, k), view_dim(v, 0, k), NULL, NULL, axes->present ? -1 : k, NULL};
+    r->axis[k] = (resize_axis){
+        view_dim(v, 0, k), view_dim(v, 0, k), NULL, NULL, axes->present ? -1 : k, NULL};
   for (int k = 0; axes->present && k < axes->n; k++) {
     int at;
     if (!axis_normalize(v, "axes", axes->ints[k], r->rank, &at))
@@ -116,7 +117,9 @@ static bool resize_slots(op_view *v, resize *r) {
   return true;
 }
 
-static bool has_entries(const op_view *v, int i) { return view_has(v, i) && list_count(v, i) != 0; }
+static bool has_entries(const op_view *v, int i) {
+  return view_has(v, i) && list_count(v, i) != 0;
+}
 
 // rank -1: not known.
 static bool resize_of(op_view *v, resize *r) {
@@ -125,14 +128,16 @@ static bool resize_of(op_view *v, resize *r) {
     return false;
   bool scales = has_entries(v, 2), sizes = has_entries(v, 3);
   if (scales == sizes)
-    return view_error(v, "expected one of operands 2 ('scales') and 3 ('sizes'), found %s", scales ? "both" : "neither");
+    return view_error(v, "expected one of operands 2 ('scales') and 3 ('sizes'), found %s",
+                      scales ? "both" : "neither");
   if (r->rank < 0)
     return true;
   if (!resize_slots(v, r))
     return false;
   int operand = scales ? 2 : 3, count = list_count(v, operand);
   if (count >= 0 && count != r->entries)
-    return view_error(v, "operand %d ('%s'): expected %d entries, found %d", operand, view_name(v, operand), r->entries, count);
+    return view_error(v, "operand %d ('%s'): expected %d entries, found %d", operand,
+                      view_name(v, operand), r->entries, count);
   for (int k = 0; k < r->rank; k++) {
     resize_axis *a = &r->axis[k];
     if (a->slot < 0)
@@ -145,7 +150,8 @@ static bool resize_of(op_view *v, resize *r) {
         a->num = a->out = dim_unknown_extent(v->dims);
       a->den = a->in;
       if (a->out->op == DIM_CONST && a->out->value < 0)
-        return view_error(v, "operand 3 ('sizes'): expected sizes >= 0, found %" PRId64, a->out->value);
+        return view_error(v, "operand 3 ('sizes'): expected sizes >= 0, found %" PRId64,
+                          a->out->value);
     }
   }
   const char *policy = view_string(v, "keep_aspect_ratio_policy");
@@ -163,17 +169,25 @@ static bool one_of(op_view *v, const char *attr, const char *const *names) {
 }
 
 static bool verify_resize(op_view *v) {
-  static const char *const transformations[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-                                                "align_corners", "asymmetric", "tf_crop_and_resize", NULL};
-  static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL};
+  static const char *const transformations[] = {"half_pixel",
+                                                "half_pixel_symmetric",
+                                                "pytorch_half_pixel",
+                                                "align_corners",
+                                                "asymmetric",
+                                                "tf_crop_and_resize",
+                                                NULL};
+  static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil",
+                                        NULL};
   static const char *const policies[] = {"stretch", "not_larger", "not_smaller", NULL};
   resize r;
-  if (!one_of(v, "coordinate_transformation_mode", transformations) || !one_of(v, "nearest_mode", nearest) ||
-      !one_of(v, "keep_aspect_ratio_policy", policies) || !resize_of(v, &r))
+  if (!one_of(v, "coordinate_transformation_mode", transformations) ||
+      !one_of(v, "nearest_mode", nearest) || !one_of(v, "keep_aspect_ratio_policy", policies) ||
+      !resize_of(v, &r))
     return false;
   if (r.mode == NEAREST && view_int(v, "antialias"))
     return view_error(v, "antialias: expected 0 in mode nearest, found 1");
-  return !r.crop || has_entries(v, 1) || view_error(v, "operand 1 ('roi'): expected one in mode tf_crop_and_resize");
+  return !r.crop || has_entries(v, 1) ||
+         view_error(v, "operand 1 ('roi'): expected one in mode tf_crop_and_resize");
 }
 
 static bool shape_resize(op_view *v, shape_result *results) {
@@ -196,8 +210,12 @@ static bool shape_resize(op_view *v, shape_result *results) {
 
 // --- coordinates, in f64
 
-static const expr *f64_dim(comprehension *c, const dim *d) { return expr_cast(c, expr_dim(c, d), ONYX_F64); }
-static const expr *f64(comprehension *c, double value) { return expr_float(c, ONYX_F64, value); }
+static const expr *f64_dim(comprehension *c, const dim *d) {
+  return expr_cast(c, expr_dim(c, d), ONYX_F64);
+}
+static const expr *f64(comprehension *c, double value) {
+  return expr_float(c, ONYX_F64, value);
+}
 
 static const expr *scale_of(comprehension *c, const resize_axis *a) {
   if (!a->num) {
@@ -223,18 +241,23 @@ static const expr *roi_entry(comprehension *c, int slot) {
 }
 
 // Where output position i lies in the input.
-static const expr *coordinate(comprehension *c, const resize *r, const resize_axis *a, const expr *i) {
+static const expr *coordinate(comprehension *c, const resize *r, const resize_axis *a,
+                              const expr *i) {
   const char *how = view_string(c->view, "coordinate_transformation_mode");
-  const expr *x = expr_cast(c, i, ONYX_F64), *half = f64(c, 0.5), *one = f64(c, 1), *zero = f64(c, 0);
-  const expr *last = x_sub(c, f64_dim(c, a->in), one), *width = width_of(c, a), *single = x_eq(c, width, one);
+  const expr *x = expr_cast(c, i, ONYX_F64), *half = f64(c, 0.5), *one = f64(c, 1),
+             *zero = f64(c, 0);
+  const expr *last = x_sub(c, f64_dim(c, a->in), one), *width = width_of(c, a),
+             *single = x_eq(c, width, one);
   if (strcmp(how, "asymmetric") == 0)
     return x_div(c, x, scale_of(c, a));
   if (strcmp(how, "align_corners") == 0)
     return expr_select(c, single, zero, x_div(c, x_mul(c, x, last), x_sub(c, width, one)));
   if (r->crop) {
-    const expr *start = roi_entry(c, a->slot), *span = x_sub(c, roi_entry(c, r->entries + a->slot), start);
+    const expr *start = roi_entry(c, a->slot),
+               *span = x_sub(c, roi_entry(c, r->entries + a->slot), start);
     const expr *wide = x_mul(c, span, last);
-    const expr *offset = expr_select(c, single, x_mul(c, wide, half), x_div(c, x_mul(c, x, wide), x_sub(c, width, one)));
+    const expr *offset = expr_select(c, single, x_mul(c, wide, half),
+                                     x_div(c, x_mul(c, x, wide), x_sub(c, width, one)));
     return x_add(c, offset, x_mul(c, start, last));
   }
   const expr *centre = x_sub(c, x_div(c, x_add(c, x, half), scale_of(c, a)), half);
@@ -248,7 +271,8 @@ static const expr *coordinate(comprehension *c, const resize *r, const resize_ax
   return centre;
 }
 
-static const expr *nearest_index(comprehension *c, const resize *r, const resize_axis *a, const expr *i) {
+static const expr *nearest_index(comprehension *c, const resize *r, const resize_axis *a,
+                                 const expr *i) {
   const char *how = view_string(c->view, "nearest_mode");
   const expr *x = coordinate(c, r, a, i), *half = f64(c, 0.5), *y;
   if (strcmp(how, "floor") == 0)
@@ -264,14 +288,17 @@ static const expr *nearest_index(comprehension *c, const resize *r, const resize
 }
 
 // Whether the position lies outside the input: tf_crop_and_resize gives extrapolation_value there.
-static const expr *is_outside(comprehension *c, const resize *r, const resize_axis *a, const expr *i) {
+static const expr *is_outside(comprehension *c, const resize *r, const resize_axis *a,
+                              const expr *i) {
   const expr *x = coordinate(c, r, a, i), *last = x_sub(c, f64_dim(c, a->in), f64(c, 1));
   return x_or(c, x_lt(c, x, f64(c, 0)), x_lt(c, last, x));
 }
 
 // --- nearest: one pass that reads where the tables say
 
-static bool axis_stays(const resize *r, const resize_axis *a) { return a->slot < 0 || (a->in == a->out && !r->crop); }
+static bool axis_stays(const resize *r, const resize_axis *a) {
+  return a->slot < 0 || (a->in == a->out && !r->crop);
+}
 
 static void comp_nearest(comprehension *c, const resize *r, const shape_result *results) {
   int out = comp_result(c, 0), table[ONYX_MAX_RANK];
@@ -295,7 +322,9 @@ static void comp_nearest(comprehension *c, const resize *r, const shape_result *
   }
   const expr *x = expr_read(c, 0, r->rank, in);
   if (r->crop)
-    x = expr_select(c, outside, expr_cast(c, expr_float(c, ONYX_F32, view_float(c->view, "extrapolation_value")), elem), x);
+    x = expr_select(
+        c, outside,
+        expr_cast(c, expr_float(c, ONYX_F32, view_float(c->view, "extrapolation_value")), elem), x);
   comp_write_point(c, comp_stage_over(c, out), out, x);
 }
 
@@ -311,7 +340,8 @@ static const dim *taps_of(op_view *v, const resize *r, const resize_axis *a) {
     return dim_const(d, 2 * reach);
   // first = floor(-reach / min(scale, 1)) + 1; taps = 2 - 2 * first
   const dim *num = dim_min(d, a->num, a->den);
-  const dim *first = dim_add(d, dim_floordiv(d, dim_mul(d, dim_const(d, -reach), a->den), num), dim_const(d, 1));
+  const dim *first =
+      dim_add(d, dim_floordiv(d, dim_mul(d, dim_const(d, -reach), a->den), num), dim_const(d, 1));
   return dim_sub(d, dim_const(d, 2), dim_mul(d, dim_const(d, 2), first));
 }
 
@@ -325,7 +355,8 @@ static const expr *kernel(comprehension *c, resize_mode mode, const expr *t) {
   near = x_add(c, near, one);
   const expr *far = x_sub(c, x_mul(c, f64(c, a), cube), x_mul(c, f64(c, 5 * a), square));
   far = x_sub(c, x_add(c, far, x_mul(c, f64(c, 8 * a), d)), f64(c, 4 * a));
-  return expr_select(c, expr_compare(c, EXPR_LE, d, one), near, expr_select(c, x_lt(c, d, f64(c, 2)), far, zero));
+  return expr_select(c, expr_compare(c, EXPR_LE, d, one), near,
+                     expr_select(c, x_lt(c, d, f64(c, 2)), far, zero));
 }
 
 typedef struct axis_tables {
@@ -339,8 +370,8 @@ static const expr *first_tap(comprehension *c, const expr *x, const dim *taps) {
 }
 
 // Weight of tap k at position i before it is normalised.
-static const expr *raw_weight(comprehension *c, const resize *r, const resize_axis *a, const dim *taps, const expr *i,
-                              const expr *k) {
+static const expr *raw_weight(comprehension *c, const resize *r, const resize_axis *a,
+                              const dim *taps, const expr *i, const expr *k) {
   const expr *x = coordinate(c, r, a, i), *tap = x_add(c, first_tap(c, x, taps), k);
   const expr *t = x_sub(c, expr_cast(c, tap, ONYX_F64), x);
   if (view_int(c->view, "antialias"))
@@ -352,7 +383,8 @@ static const expr *raw_weight(comprehension *c, const resize *r, const resize_ax
   return expr_select(c, inside, w, f64(c, 0));
 }
 
-static axis_tables make_tables(comprehension *c, const resize *r, const resize_axis *a, const dim *out, int type) {
+static axis_tables make_tables(comprehension *c, const resize *r, const resize_axis *a,
+                               const dim *out, int type) {
   op_view *v = c->view;
   axis_tables t = {.taps = taps_of(v, r, a)};
   const dim *dims[2] = {out, t.taps};
@@ -360,7 +392,8 @@ static axis_tables make_tables(comprehension *c, const resize *r, const resize_a
   t.start = comp_temp(c, ONYX_I64, 1, dims);
   t.weights = comp_temp(c, (onyx_elem)type, 2, dims);
   comp_stage *s = comp_stage_over(c, t.start);
-  comp_write_point(c, s, t.start, expr_cast(c, first_tap(c, coordinate(c, r, a, i), t.taps), ONYX_I64));
+  comp_write_point(c, s, t.start,
+                   expr_cast(c, first_tap(c, coordinate(c, r, a, i), t.taps), ONYX_I64));
   const expr *w = raw_weight(c, r, a, t.taps, i, k);
   if (view_int(v, "antialias") || view_int(v, "exclude_outside")) {
     int sum = comp_temp(c, ONYX_F64, 1, dims);
@@ -378,32 +411,38 @@ static axis_tables make_tables(comprehension *c, const resize *r, const resize_a
 }
 
 // One axis of `from` resized into `to`.
-static void resize_pass(comprehension *c, const resize *r, int axis, const axis_tables *t, int from, int to, int type) {
+static void resize_pass(comprehension *c, const resize *r, int axis, const axis_tables *t, int from,
+                        int to, int type) {
   const resize_axis *a = &r->axis[axis];
   comp_loop loops[ONYX_MAX_RANK + 1];
-  const expr *in[ONYX_MAX_RANK], *i = expr_loop(c, axis), *k = expr_loop(c, r->rank), *at[2] = {i, k};
+  const expr *in[ONYX_MAX_RANK], *i = expr_loop(c, axis), *k = expr_loop(c, r->rank),
+                                 *at[2] = {i, k};
   for (int d = 0; d < r->rank; d++)
     loops[d] = (comp_loop){LOOP_PARALLEL, c->buffers[to].dims[d]};
   loops[r->rank] = (comp_loop){LOOP_REDUCTION, t->taps};
   x_loops(c, r->rank, in);
   const expr *tap = x_add(c, expr_cast(c, expr_read(c, t->start, 1, &i), ONYX_INDEX), k);
   in[axis] = x_clamp(c, tap, expr_index(c, 0), x_sub(c, expr_dim(c, a->in), expr_index(c, 1)));
-  const expr *x = expr_cast(c, expr_read(c, from, r->rank, in), type), *w = expr_read(c, t->weights, 2, at);
+  const expr *x = expr_cast(c, expr_read(c, from, r->rank, in), type),
+             *w = expr_read(c, t->weights, 2, at);
   comp_stage *s = comp_stage_begin(c, r->rank + 1, loops);
   comp_acc_combine(c, s, ACC_ADD, type, x_mul(c, w, x), NULL);
   const expr *y = expr_acc(c, 0, type);
   if (r->crop)
-    y = expr_select(c, is_outside(c, r, a, i), expr_float(c, type, view_float(c->view, "extrapolation_value")), y);
+    y = expr_select(c, is_outside(c, r, a, i),
+                    expr_float(c, type, view_float(c->view, "extrapolation_value")), y);
   comp_write_point(c, s, to, expr_cast(c, y, c->buffers[to].elem));
 }
 
 // The number of taps that a stretched kernel spans: 2 - 2 * (floor(-reach / min(scale, 1)) + 1).
 static const dim *late_taps(comprehension *c, const resize *r, const expr *scale) {
   const expr *reach = f64(c, r->mode == LINEAR ? -1 : -2), *one = f64(c, 1), *two = f64(c, 2);
-  const expr *first = x_add(c, expr_unary(c, EXPR_FLOOR, x_div(c, reach, x_min(c, scale, one))), one);
+  const expr *first =
+      x_add(c, expr_unary(c, EXPR_FLOOR, x_div(c, reach, x_min(c, scale, one))), one);
   int taps = comp_temp(c, ONYX_I64, 0, NULL);
   comp_stage *s = comp_stage_begin(c, 0, NULL);
-  comp_write_at(c, s, taps, 0, NULL, expr_cast(c, x_sub(c, two, x_mul(c, two, first)), ONYX_I64), NULL);
+  comp_write_at(c, s, taps, 0, NULL, expr_cast(c, x_sub(c, two, x_mul(c, two, first)), ONYX_I64),
+                NULL);
   return comp_late_size(c, taps);
 }
 
@@ -418,7 +457,8 @@ static void late_sizes(comprehension *c, resize *r) {
     const expr *scale = scale_of(c, a), *positive = x_lt(c, f64(c, 0), scale);
     scale = expr_check(c, scale, positive, 6, expr_cast(c, scale, ONYX_INDEX), expr_index(c, 1));
     comp_stage *s = comp_stage_begin(c, 0, NULL);
-    comp_write_at(c, s, size[k], 0, NULL, expr_cast(c, x_mul(c, f64_dim(c, a->in), scale), ONYX_I64), NULL);
+    comp_write_at(c, s, size[k], 0, NULL,
+                  expr_cast(c, x_mul(c, f64_dim(c, a->in), scale), ONYX_I64), NULL);
     a->out = comp_late_size(c, size[k]);
     comp_set_extent(c, 0, k, a->out);
     if (view_int(c->view, "antialias"))
@@ -441,7 +481,8 @@ static bool comp_resize(op_view *v, const shape_result *results, comprehension *
     return true;
   }
   if (!is_float && !onyx_elem_is_int(elem))
-    return view_error(v, "mode '%s' does not interpolate %s", view_string(v, "mode"), onyx_elem_onnx_name(elem));
+    return view_error(v, "mode '%s' does not interpolate %s", view_string(v, "mode"),
+                      onyx_elem_onnx_name(elem));
   int type = is_float ? expr_compute_type(elem) : ONYX_F64, passes = 0, from = 0, last = -1;
   const dim *dims[ONYX_MAX_RANK];
   for (int k = 0; k < r.rank; k++) {

@@ -1,5 +1,5 @@
-// Operators whose newest version only says that they are gone: the importer writes what replaced them.
-// And Gradient, which asks for a program about a program.
+// Operators whose newest version only says that they are gone: the importer writes what replaced
+// them. And Gradient, which asks for a program about a program.
 #include "dialects/onnx/ops/scalar.h"
 
 #include <inttypes.h>
@@ -12,7 +12,8 @@ static bool verify_retired(op_view *v) {
                                                 {"Upsample", "Resize"}};
   for (size_t k = 0; k < sizeof replacements / sizeof *replacements; k++)
     if (strcmp(v->schema->name, replacements[k][0]) == 0)
-      return view_error(v, "%s was retired in version %d; expected %s", v->schema->name, v->schema->since, replacements[k][1]);
+      return view_error(v, "%s was retired in version %d; expected %s", v->schema->name,
+                        v->schema->since, replacements[k][1]);
   return view_error(v, "%s was retired", v->schema->name);
 }
 
@@ -26,9 +27,11 @@ static bool shape_retired(op_view *v, shape_result *results) {
 static bool verify_gradient(op_view *v) {
   const onnx_attr *xs = view_attr(v, "xs"), *zs = view_attr(v, "zs");
   if (xs->n + zs->n != v->num_operands)
-    return view_error(v, "expected %" PRId64 " operands, one for each name in xs and zs, found %d", xs->n + zs->n, v->num_operands);
+    return view_error(v, "expected %" PRId64 " operands, one for each name in xs and zs, found %d",
+                      xs->n + zs->n, v->num_operands);
   return xs->n == v->num_results ||
-         view_error(v, "expected %" PRId64 " results, one for each name in xs, found %d", xs->n, v->num_results);
+         view_error(v, "expected %" PRId64 " results, one for each name in xs, found %d", xs->n,
+                    v->num_results);
 }
 
 static bool shape_gradient(op_view *v, shape_result *results) {

@@ -11,11 +11,13 @@ const char *view_name(const op_view *v, int i) {
 bool expect_rank(op_view *v, int i, int rank) {
   int found = view_rank(v, i);
   return found < 0 || found == rank ||
-         view_error(v, "operand %d ('%s'): expected rank %d, found rank %d", i, view_name(v, i), rank, found);
+         view_error(v, "operand %d ('%s'): expected rank %d, found rank %d", i, view_name(v, i),
+                    rank, found);
 }
 
 bool need_rank(op_view *v, int i) {
-  return view_rank(v, i) >= 0 || view_error(v, "operand %d ('%s'): the rank is not known", i, view_name(v, i));
+  return view_rank(v, i) >= 0 ||
+         view_error(v, "operand %d ('%s'): the rank is not known", i, view_name(v, i));
 }
 
 // --- broadcasting
@@ -27,10 +29,11 @@ static bool join_operand(op_view *v, int i, int rank, const dim **dims, int *own
     int at = rank - r + k;
     const dim *d = view_dim(v, i, k);
     int64_t have, want;
-    if (dims[at] && dim_is_const(d, &have) && dim_is_const(dims[at], &want) && have != want && have != 1 &&
-        want != 1)
+    if (dims[at] && dim_is_const(d, &have) && dim_is_const(dims[at], &want) && have != want &&
+        have != 1 && want != 1)
       return view_error(v,
-                        "operand %d ('%s'): expected 1 or %" PRId64 " in dimension %d, to broadcast with operand "
+                        "operand %d ('%s'): expected 1 or %" PRId64
+                        " in dimension %d, to broadcast with operand "
                         "%d ('%s'), found %" PRId64,
                         i, view_name(v, i), want, k, owner[at], view_name(v, owner[at]), have);
     const dim *joined = dims[at] ? dim_broadcast(v->dims, dims[at], d) : d;
@@ -243,7 +246,8 @@ bool verify_axes(op_view *v, int operand, int rank) {
                         view_name(v, operand), rank, rank, value);
     int at = (int)(value < 0 ? value + rank : value);
     if (seen[at])
-      return view_error(v, "operand %d ('%s'): axis %d is listed twice", operand, view_name(v, operand), at);
+      return view_error(v, "operand %d ('%s'): axis %d is listed twice", operand,
+                        view_name(v, operand), at);
     seen[at] = true;
   }
   return true;
@@ -254,7 +258,8 @@ bool need_sizes(op_view *v, const shape_result *result) {
     return view_error(v, "the result's rank is not known");
   for (int k = 0; k < result->type.rank; k++)
     if (dim_has_unknown(result->type.dims[k]))
-      return view_error(v, "the result's size in dimension %d depends on data that is not known", k);
+      return view_error(v, "the result's size in dimension %d depends on data that is not known",
+                        k);
   return true;
 }
 
@@ -262,7 +267,8 @@ bool need_sizes(op_view *v, const shape_result *result) {
 
 // 64 well mixed bits of a counter (the finaliser of splitmix64), as u64.
 static const expr *mixed_bits(comprehension *c, const expr *counter) {
-  static const uint64_t multipliers[2] = {UINT64_C(0xbf58476d1ce4e5b9), UINT64_C(0x94d049bb133111eb)};
+  static const uint64_t multipliers[2] = {UINT64_C(0xbf58476d1ce4e5b9),
+                                          UINT64_C(0x94d049bb133111eb)};
   static const int shifts[2] = {30, 27};
   const expr *x = counter;
   for (int k = 0; k < 2; k++) {
@@ -285,8 +291,10 @@ const expr *x_random(comprehension *c, const expr *counter, uint64_t stream) {
       key = (key ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
   }
   const expr *at = expr_cast(c, counter, ONYX_U64);
-  at = x_add(c, x_mul(c, at, expr_int(c, ONYX_U64, (int64_t)UINT64_C(0x9e3779b97f4a7c15))), expr_int(c, ONYX_U64, (int64_t)key));
-  const expr *bits = expr_binary(c, EXPR_SHR, mixed_bits(c, mixed_bits(c, at)), expr_int(c, ONYX_U64, 40));
+  at = x_add(c, x_mul(c, at, expr_int(c, ONYX_U64, (int64_t)UINT64_C(0x9e3779b97f4a7c15))),
+             expr_int(c, ONYX_U64, (int64_t)key));
+  const expr *bits =
+      expr_binary(c, EXPR_SHR, mixed_bits(c, mixed_bits(c, at)), expr_int(c, ONYX_U64, 40));
   return x_mul(c, expr_cast(c, bits, ONYX_F32), expr_float(c, ONYX_F32, 1.0 / 16777216));
 }
 

@@ -36,30 +36,55 @@ bool verify_axes(op_view *v, int operand, int rank);
 bool need_sizes(op_view *v, const shape_result *result);
 // Gives result r `n` entries of shape data to be filled.
 const dim **shape_data(op_view *v, shape_result *results, int r, int64_t n);
-// Element k (of the result's row-major order) of operand i that is broadcast to result r; NULL when unknown.
+// Element k (of the result's row-major order) of operand i that is broadcast to result r; NULL when
+// unknown.
 const dim *shape_data_broadcast(const op_view *v, const shape_result *result, int i, int64_t k);
 
 // One element of the result from one of each operand. Attributes through c->view.
 typedef const expr *(*scalar_fn)(comprehension *c, const expr *const *x);
 
-// result 0 = fn(operands 0 .. n-1 broadcast), each cast to the type it is computed in; the value is cast
-// to the result's type.
+// result 0 = fn(operands 0 .. n-1 broadcast), each cast to the type it is computed in; the value is
+// cast to the result's type.
 bool comp_map(op_view *v, const shape_result *results, comprehension *c, int n, scalar_fn fn);
 
 // x < 0 ? ... building blocks
-static inline const expr *x_add(comprehension *c, const expr *a, const expr *b) { return expr_binary(c, EXPR_ADD, a, b); }
-static inline const expr *x_sub(comprehension *c, const expr *a, const expr *b) { return expr_binary(c, EXPR_SUB, a, b); }
-static inline const expr *x_mul(comprehension *c, const expr *a, const expr *b) { return expr_binary(c, EXPR_MUL, a, b); }
-static inline const expr *x_div(comprehension *c, const expr *a, const expr *b) { return expr_binary(c, EXPR_DIV, a, b); }
-static inline const expr *x_min(comprehension *c, const expr *a, const expr *b) { return expr_binary(c, EXPR_MIN, a, b); }
-static inline const expr *x_max(comprehension *c, const expr *a, const expr *b) { return expr_binary(c, EXPR_MAX, a, b); }
-static inline const expr *x_and(comprehension *c, const expr *a, const expr *b) { return expr_binary(c, EXPR_AND, a, b); }
-static inline const expr *x_or(comprehension *c, const expr *a, const expr *b) { return expr_binary(c, EXPR_OR, a, b); }
-static inline const expr *x_lt(comprehension *c, const expr *a, const expr *b) { return expr_compare(c, EXPR_LT, a, b); }
-static inline const expr *x_ge(comprehension *c, const expr *a, const expr *b) { return expr_compare(c, EXPR_GE, a, b); }
-static inline const expr *x_eq(comprehension *c, const expr *a, const expr *b) { return expr_compare(c, EXPR_EQ, a, b); }
+static inline const expr *x_add(comprehension *c, const expr *a, const expr *b) {
+  return expr_binary(c, EXPR_ADD, a, b);
+}
+static inline const expr *x_sub(comprehension *c, const expr *a, const expr *b) {
+  return expr_binary(c, EXPR_SUB, a, b);
+}
+static inline const expr *x_mul(comprehension *c, const expr *a, const expr *b) {
+  return expr_binary(c, EXPR_MUL, a, b);
+}
+static inline const expr *x_div(comprehension *c, const expr *a, const expr *b) {
+  return expr_binary(c, EXPR_DIV, a, b);
+}
+static inline const expr *x_min(comprehension *c, const expr *a, const expr *b) {
+  return expr_binary(c, EXPR_MIN, a, b);
+}
+static inline const expr *x_max(comprehension *c, const expr *a, const expr *b) {
+  return expr_binary(c, EXPR_MAX, a, b);
+}
+static inline const expr *x_and(comprehension *c, const expr *a, const expr *b) {
+  return expr_binary(c, EXPR_AND, a, b);
+}
+static inline const expr *x_or(comprehension *c, const expr *a, const expr *b) {
+  return expr_binary(c, EXPR_OR, a, b);
+}
+static inline const expr *x_lt(comprehension *c, const expr *a, const expr *b) {
+  return expr_compare(c, EXPR_LT, a, b);
+}
+static inline const expr *x_ge(comprehension *c, const expr *a, const expr *b) {
+  return expr_compare(c, EXPR_GE, a, b);
+}
+static inline const expr *x_eq(comprehension *c, const expr *a, const expr *b) {
+  return expr_compare(c, EXPR_EQ, a, b);
+}
 // A constant of the type of x.
-static inline const expr *x_num(comprehension *c, const expr *x, double value) { return expr_float(c, x->type, value); }
+static inline const expr *x_num(comprehension *c, const expr *x, double value) {
+  return expr_float(c, x->type, value);
+}
 // An attribute as a constant of the type of x.
 static inline const expr *x_attr(comprehension *c, const expr *x, const char *name) {
   return expr_float(c, x->type, view_float(c->view, name));
@@ -73,8 +98,8 @@ const expr *x_scalar(comprehension *c, int operand);
 void x_loops(comprehension *c, int n, const expr **out);
 // A read that gives zero where an extent of the buffer may be too small; plain where `safe`.
 const expr *x_read(comprehension *c, int buffer, const expr *const *index, bool safe);
-// A number in [0, 1) of 24 random bits (f32), a function of the op's seed (its name where it has none), the
-// stream and the counter (index).
+// A number in [0, 1) of 24 random bits (f32), a function of the op's seed (its name where it has
+// none), the stream and the counter (index).
 const expr *x_random(comprehension *c, const expr *counter, uint64_t stream);
 // Row-major number of the point of loops 0 .. rank-1.
 const expr *x_flat_index(comprehension *c, int rank, const dim *const *dims);

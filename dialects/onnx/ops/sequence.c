@@ -13,7 +13,8 @@ static const onnx_type *members(const op_view *v, int i) {
 
 static bool scalar_position(op_view *v, int i) {
   return !view_has(v, i) || view_rank(v, i) <= 1 ||
-         view_error(v, "operand %d ('%s'): expected a scalar, found rank %d", i, view_name(v, i), view_rank(v, i));
+         view_error(v, "operand %d ('%s'): expected a scalar, found rank %d", i, view_name(v, i),
+                    view_rank(v, i));
 }
 
 static bool shape_construct(op_view *v, shape_result *results) {
@@ -27,12 +28,15 @@ static bool shape_construct(op_view *v, shape_result *results) {
 
 static bool shape_empty(op_view *v, shape_result *results) {
   int64_t dtype = view_int(v, "dtype");
-  onnx_type member = type_of_elem(dtype > 0 && dtype < ONYX_ELEM_COUNT ? (onyx_elem)dtype : ONYX_F32);
+  onnx_type member =
+      type_of_elem(dtype > 0 && dtype < ONYX_ELEM_COUNT ? (onyx_elem)dtype : ONYX_F32);
   results[0].type = type_wrapping(v, ONYX_TYPE_SEQ, &member);
   return true;
 }
 
-static bool verify_at(op_view *v) { return scalar_position(v, 1); }
+static bool verify_at(op_view *v) {
+  return scalar_position(v, 1);
+}
 
 static bool shape_at(op_view *v, shape_result *results) {
   const onnx_type *m = members(v, 0);
@@ -61,7 +65,9 @@ static bool shape_insert(op_view *v, shape_result *results) {
   return true;
 }
 
-static bool verify_erase(op_view *v) { return scalar_position(v, 1); }
+static bool verify_erase(op_view *v) {
+  return scalar_position(v, 1);
+}
 
 static bool shape_erase(op_view *v, shape_result *results) {
   if (members(v, 0))
@@ -82,7 +88,8 @@ static bool verify_split_to(op_view *v) {
   if (rank >= 0 && !axis_attr(v, "axis", rank, &axis))
     return false;
   if (view_rank(v, 1) > 1)
-    return view_error(v, "operand 1 ('split'): expected rank 0 or 1, found rank %d", view_rank(v, 1));
+    return view_error(v, "operand 1 ('split'): expected rank 0 or 1, found rank %d",
+                      view_rank(v, 1));
   int64_t sum = 0, size, extent;
   int n = list_count(v, 1);
   bool known = n >= 0;
@@ -95,8 +102,11 @@ static bool verify_split_to(op_view *v) {
       return view_error(v, "operand 1 ('split'): expected sizes >= 0, found %" PRId64, size);
     sum += size;
   }
-  if (known && view_rank(v, 1) == 1 && rank >= 0 && dim_is_const(view_dim(v, 0, axis), &extent) && sum != extent)
-    return view_error(v, "operand 1 ('split'): expected a sum of %" PRId64 ", the size of dimension %d, found %" PRId64,
+  if (known && view_rank(v, 1) == 1 && rank >= 0 && dim_is_const(view_dim(v, 0, axis), &extent) &&
+      sum != extent)
+    return view_error(v,
+                      "operand 1 ('split'): expected a sum of %" PRId64
+                      ", the size of dimension %d, found %" PRId64,
                       extent, axis, sum);
   return true;
 }
@@ -144,7 +154,9 @@ static bool shape_split_to(op_view *v, shape_result *results) {
 
 static bool concat_axis(op_view *v, int *rank, int *axis) {
   const onnx_type *m = members(v, 0);
-  *rank = m && m->kind == ONYX_TYPE_TENSOR && m->rank >= 0 ? m->rank + (view_int(v, "new_axis") != 0) : -1;
+  *rank = m && m->kind == ONYX_TYPE_TENSOR && m->rank >= 0
+              ? m->rank + (view_int(v, "new_axis") != 0)
+              : -1;
   return *rank < 0 || axis_attr(v, "axis", *rank, axis);
 }
 
@@ -215,7 +227,8 @@ static bool shape_has_element(op_view *v, shape_result *results) {
 
 static bool verify_map(op_view *v) {
   return !v->num_regions || !v->num_region_results || v->num_region_results[0] == v->num_results ||
-         view_error(v, "body: expected %d results, found %d", v->num_results, v->num_region_results[0]);
+         view_error(v, "body: expected %d results, found %d", v->num_results,
+                    v->num_region_results[0]);
 }
 
 static bool shape_map(op_view *v, shape_result *results) {

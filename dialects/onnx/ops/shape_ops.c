@@ -60,11 +60,13 @@ static bool comp_size(op_view *v, const shape_result *results, comprehension *c)
   if (!need_rank(v, 0))
     return false;
   comp_stage *s = comp_stage_begin(c, 0, NULL);
-  comp_write_at(c, s, comp_result(c, 0), 0, NULL, expr_cast(c, expr_dim(c, view_numel(v, 0)), ONYX_I64), NULL);
+  comp_write_at(c, s, comp_result(c, 0), 0, NULL,
+                expr_cast(c, expr_dim(c, view_numel(v, 0)), ONYX_I64), NULL);
   return true;
 }
 
-// --- NonZero: one row a dimension, one column an element that is not zero; none for a scalar's rank
+// --- NonZero: one row a dimension, one column an element that is not zero; none for a scalar's
+// rank
 
 static bool shape_non_zero(op_view *v, shape_result *results) {
   const onnx_operand *x = view_operand(v, 0);

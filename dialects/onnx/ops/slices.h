@@ -4,7 +4,8 @@
 
 #include "dialects/onnx/ops/comprehension.h"
 
-// A tensor cut into slices: axes marked `along` run within a slice, the kept ones number the slices.
+// A tensor cut into slices: axes marked `along` run within a slice, the kept ones number the
+// slices.
 typedef struct slices {
   int buffer, rank; // of the tensor
   bool along[ONYX_MAX_RANK];

@@ -1,5 +1,6 @@
-// TopK, Unique, NonMaxSuppression: orders made by comparing all pairs, which any loop order and thread
-// count can do; ties go to the lower index. NaN counts as the greatest number, as in NumPy's sort.
+// TopK, Unique, NonMaxSuppression: orders made by comparing all pairs, which any loop order and
+// thread count can do; ties go to the lower index. NaN counts as the greatest number, as in NumPy's
+// sort.
 #include "dialects/onnx/ops/axes.h"
 #include "dialects/onnx/ops/scalar.h"
 
@@ -40,8 +41,9 @@ static bool verify_top_k(op_view *v) {
     if (k < 0)
       return view_error(v, "operand 1 ('K'): expected a count >= 0, found %" PRId64, k);
     if (view_rank(v, 0) > 0 && dim_is_const(view_dim(v, 0, axis), &extent) && k > extent)
-      return view_error(v, "operand 1 ('K'): expected at most %" PRId64 ", the size of axis %d, found %" PRId64, extent,
-                        axis, k);
+      return view_error(
+          v, "operand 1 ('K'): expected at most %" PRId64 ", the size of axis %d, found %" PRId64,
+          extent, axis, k);
   }
   return true;
 }
@@ -57,15 +59,17 @@ static bool shape_top_k(op_view *v, shape_result *results) {
     return true;
   const dim *count = list_value(v, 1, 0);
   for (int k = 0; k < rank; k++)
-    dims[k] = k != axis               ? view_dim(v, 0, k)
-              : dim_has_unknown(count) ? dim_unknown_extent(v->dims)
-                                       : dim_clamp(v->dims, count, dim_const(v->dims, 0), view_dim(v, 0, axis));
+    dims[k] = k != axis ? view_dim(v, 0, k)
+              : dim_has_unknown(count)
+                  ? dim_unknown_extent(v->dims)
+                  : dim_clamp(v->dims, count, dim_const(v->dims, 0), view_dim(v, 0, axis));
   for (int r = 0; r < v->num_results && r < 2; r++)
     shape_set(v, results, r, rank, dims);
   return true;
 }
 
-static const expr *x_precedes(comprehension *c, bool largest, const expr *x, const expr *i, const expr *y, const expr *j) {
+static const expr *x_precedes(comprehension *c, bool largest, const expr *x, const expr *i,
+                              const expr *y, const expr *j) {
   const expr *before = largest ? x_before(c, y, x) : x_before(c, x, y);
   return x_or(c, before, x_and(c, x_same(c, x, y), x_lt(c, i, j)));
 }
@@ -86,7 +90,8 @@ static void rank_all(comprehension *c, int axis, bool largest, const dim *count)
   other[axis] = j;
   const expr *x = expr_read(c, 0, rank, own), *y = expr_read(c, 0, rank, other);
   comp_stage *s = comp_stage_begin(c, rank + 1, loops);
-  comp_acc_combine(c, s, ACC_ADD, ONYX_INDEX, expr_cast(c, x_precedes(c, largest, y, j, x, i), ONYX_INDEX), NULL);
+  comp_acc_combine(c, s, ACC_ADD, ONYX_INDEX,
+                   expr_cast(c, x_precedes(c, largest, y, j, x, i), ONYX_INDEX), NULL);
   to[axis] = expr_acc(c, 0, ONYX_INDEX);
   const expr *taken = x_lt(c, to[axis], expr_dim(c, count));
   if (view_wants(v, 0))
@@ -110,15 +115,18 @@ static void pick_each(comprehension *c, int axis, bool largest, const dim *count
   }
   loops[rank] = (comp_loop){LOOP_REDUCTION, view_dim(v, 0, axis)};
   int indices = view_wants(v, 1) ? comp_result(c, 1) : comp_temp(c, ONYX_I64, rank, dims);
-  const expr *k = at[axis], *j = expr_loop(c, rank), *zero = expr_index(c, 0), *one = expr_index(c, 1);
+  const expr *k = at[axis], *j = expr_loop(c, rank), *zero = expr_index(c, 0),
+             *one = expr_index(c, 1);
   last[axis] = x_max(c, x_sub(c, k, one), zero);
   const expr *size = expr_dim(c, view_dim(v, 0, axis));
-  const expr *i = expr_cast(c, expr_read(c, indices, rank, last), ONYX_INDEX); // of the pick before; any number at first
+  const expr *i = expr_cast(c, expr_read(c, indices, rank, last),
+                            ONYX_INDEX); // of the pick before; any number at first
   i = x_clamp(c, i, zero, x_sub(c, size, one));
   from[axis] = i;
   const expr *x = expr_read(c, 0, rank, from);
   from[axis] = j;
-  const expr *y = expr_read(c, 0, rank, from), *best = expr_acc(c, 1, type), *found = expr_acc(c, 0, ONYX_BOOL);
+  const expr *y = expr_read(c, 0, rank, from), *best = expr_acc(c, 1, type),
+             *found = expr_acc(c, 0, ONYX_BOOL);
   const expr *open = x_or(c, x_eq(c, k, zero), x_precedes(c, largest, x, i, y, j));
   const expr *better = largest ? x_before(c, best, y) : x_before(c, y, best);
   const expr *take = x_and(c, open, x_or(c, expr_unary(c, EXPR_NOT, found), better));
@@ -136,10 +144,12 @@ static bool comp_top_k(op_view *v, const shape_result *results, comprehension *c
   int axis, any = view_wants(v, 0) ? 0 : 1;
   if (!need_rank(v, 0) || !top_axis(v, &axis) || !need_sizes(v, &results[any]))
     return false;
-  const dim *asked = list_value(v, 1, 0), *extent = view_dim(v, 0, axis), *count = results[any].type.dims[axis];
+  const dim *asked = list_value(v, 1, 0), *extent = view_dim(v, 0, axis),
+            *count = results[any].type.dims[axis];
   const expr *k = expr_dim(c, asked), *size = expr_dim(c, extent);
   if (asked->op != DIM_CONST || extent->op != DIM_CONST)
-    comp_require(c, x_and(c, x_ge(c, k, expr_index(c, 0)), expr_compare(c, EXPR_LE, k, size)), 6, k, size);
+    comp_require(c, x_and(c, x_ge(c, k, expr_index(c, 0)), expr_compare(c, EXPR_LE, k, size)), 6, k,
+                 size);
   int64_t some, all;
   bool many = dim_is_const(count, &some) && dim_is_const(extent, &all) && some > all / 2;
   (many ? rank_all : pick_each)(c, axis, view_int(v, "largest") != 0, count);
@@ -150,7 +160,8 @@ static bool comp_top_k(op_view *v, const shape_result *results, comprehension *c
 
 static bool unique_axis(op_view *v, int *axis) {
   *axis = -1;
-  return !view_attr(v, "axis")->present || view_rank(v, 0) < 0 || axis_attr(v, "axis", view_rank(v, 0), axis);
+  return !view_attr(v, "axis")->present || view_rank(v, 0) < 0 ||
+         axis_attr(v, "axis", view_rank(v, 0), axis);
 }
 
 static bool verify_unique(op_view *v) {
@@ -185,7 +196,8 @@ typedef struct items {
   int order; // slices: temporary [count, count], -1, 0 or 1 as item i compares with j
 } items;
 
-static void split_index(comprehension *c, const expr *flat, int rank, const dim *const *dims, const expr **out) {
+static void split_index(comprehension *c, const expr *flat, int rank, const dim *const *dims,
+                        const expr **out) {
   for (int k = rank - 1; k >= 0; k--) {
     out[k] = k ? expr_binary(c, EXPR_MOD, flat, expr_dim(c, dims[k])) : flat;
     flat = k ? expr_binary(c, EXPR_FLOORDIV, flat, expr_dim(c, dims[k])) : flat;
@@ -214,7 +226,8 @@ static void compare_slices(comprehension *c, items *it) {
     loops[n++] = (comp_loop){LOOP_REDUCTION, view_dim(v, 0, k)};
   }
   it->order = comp_temp(c, ONYX_I32, 2, (const dim *[]){it->count, it->count});
-  const expr *x = expr_read(c, 0, it->rank, a), *y = expr_read(c, 0, it->rank, b), *zero = expr_int(c, ONYX_I32, 0);
+  const expr *x = expr_read(c, 0, it->rank, a), *y = expr_read(c, 0, it->rank, b),
+             *zero = expr_int(c, ONYX_I32, 0);
   const expr *sign = expr_select(c, x_before(c, x, y), expr_int(c, ONYX_I32, -1),
                                  expr_select(c, x_before(c, y, x), expr_int(c, ONYX_I32, 1), zero));
   const expr *so_far = expr_acc(c, 0, ONYX_I32);
@@ -223,7 +236,8 @@ static void compare_slices(comprehension *c, items *it) {
   comp_write_at(c, s, it->order, 2, to, expr_acc(c, 0, ONYX_I32), NULL);
 }
 
-static const expr *item_compare(comprehension *c, const items *it, expr_op op, const expr *i, const expr *j) {
+static const expr *item_compare(comprehension *c, const items *it, expr_op op, const expr *i,
+                                const expr *j) {
   if (it->axis >= 0) {
     const expr *at[2] = {i, j};
     return expr_compare(c, op, expr_read(c, it->order, 2, at), expr_int(c, ONYX_I32, 0));
@@ -247,7 +261,8 @@ static bool comp_unique(op_view *v, const shape_result *results, comprehension *
   comp_loop loops[2] = {{LOOP_PARALLEL, it.count}, {LOOP_REDUCTION, it.count}};
   const expr *i = expr_loop(c, 0), *j = expr_loop(c, 1), *none = expr_dim(c, it.count);
   comp_stage *s = comp_stage_begin(c, 2, loops);
-  comp_acc_combine(c, s, ACC_MIN, ONYX_INDEX, expr_select(c, item_compare(c, &it, EXPR_EQ, i, j), j, none), none);
+  comp_acc_combine(c, s, ACC_MIN, ONYX_INDEX,
+                   expr_select(c, item_compare(c, &it, EXPR_EQ, i, j), j, none), none);
   comp_write_at(c, s, first, 1, &i, expr_cast(c, expr_acc(c, 0, ONYX_INDEX), ONYX_I64), NULL);
 
   const expr *first_i = expr_cast(c, expr_read(c, first, 1, &i), ONYX_INDEX);
@@ -268,7 +283,8 @@ static bool comp_unique(op_view *v, const shape_result *results, comprehension *
       comp_set_extent(c, r, r || it.axis < 0 ? 0 : it.axis, count);
 
   // counts, then what the representatives write
-  const expr *is_first = x_eq(c, first_i, i), *slot = expr_cast(c, expr_read(c, place, 1, &i), ONYX_INDEX);
+  const expr *is_first = x_eq(c, first_i, i),
+             *slot = expr_cast(c, expr_read(c, place, 1, &i), ONYX_INDEX);
   s = comp_stage_begin(c, 2, loops);
   comp_acc_combine(c, s, ACC_ADD, ONYX_I64, expr_cast(c, x_eq(c, first_j, i), ONYX_I64), NULL);
   if (view_wants(v, 3))
@@ -305,11 +321,15 @@ static bool verify_nms(op_view *v) {
   if (!expect_rank(v, 0, 3) || !expect_rank(v, 1, 3))
     return false;
   if (view_rank(v, 0) == 3 && dim_is_const(view_dim(v, 0, 2), &four) && four != 4)
-    return view_error(v, "operand 0 ('boxes'): expected size 4 in dimension 2, found %" PRId64, four);
+    return view_error(v, "operand 0 ('boxes'): expected size 4 in dimension 2, found %" PRId64,
+                      four);
   for (int k = 0; k < 2 && view_rank(v, 0) == 3 && view_rank(v, 1) == 3; k++) {
     int64_t a, b;
-    if (dim_is_const(view_dim(v, 0, k), &a) && dim_is_const(view_dim(v, 1, k ? 2 : 0), &b) && a != b)
-      return view_error(v, "operand 1 ('scores'): expected size %" PRId64 " in dimension %d, found %" PRId64, a, k ? 2 : 0, b);
+    if (dim_is_const(view_dim(v, 0, k), &a) && dim_is_const(view_dim(v, 1, k ? 2 : 0), &b) &&
+        a != b)
+      return view_error(
+          v, "operand 1 ('scores'): expected size %" PRId64 " in dimension %d, found %" PRId64, a,
+          k ? 2 : 0, b);
   }
   return true;
 }
@@ -322,7 +342,8 @@ static bool shape_nms(op_view *v, shape_result *results) {
 }
 
 // low and high of a box along y (0) or x (1)
-static void box_side(comprehension *c, const expr *batch, const expr *box, int side, const expr **low, const expr **high) {
+static void box_side(comprehension *c, const expr *batch, const expr *box, int side,
+                     const expr **low, const expr **high) {
   bool centre = view_int(c->view, "center_point_box") != 0;
   // corners y1, x1, y2, x2; or centre x, y, width, height
   const expr *at[3] = {batch, box, expr_index(c, centre ? 1 - side : side)};
@@ -354,8 +375,8 @@ static const expr *limit_of(comprehension *c, int operand, const expr *absent) {
   return view_has(c->view, operand) ? x_scalar(c, operand) : absent;
 }
 
-// order[b, c, p]: the box at place p by score. keep[b, c, p]: it is above the threshold, no kept box before
-// it overlaps it too much, and fewer than the maximum were kept.
+// order[b, c, p]: the box at place p by score. keep[b, c, p]: it is above the threshold, no kept
+// box before it overlaps it too much, and fewer than the maximum were kept.
 static bool comp_nms(op_view *v, const shape_result *results, comprehension *c) {
   (void)results;
   for (int i = 0; i < 5; i++)
@@ -365,9 +386,14 @@ static bool comp_nms(op_view *v, const shape_result *results, comprehension *c) 
   const dim *boxes = dim_min(v->dims, view_dim(v, 1, 2), view_dim(v, 0, 1));
   const dim *dims[3] = {batches, classes, boxes};
   int order = comp_temp(c, ONYX_I64, 3, dims), keep = comp_temp(c, ONYX_I64, 3, dims);
-  int total = comp_temp(c, ONYX_I64, 0, NULL), next = comp_temp(c, ONYX_I64, 0, NULL), out = comp_result(c, 0);
-  comp_loop loops[4] = {{LOOP_PARALLEL, batches}, {LOOP_PARALLEL, classes}, {LOOP_PARALLEL, boxes}, {LOOP_REDUCTION, boxes}};
-  const expr *at[3], *b = expr_loop(c, 0), *k = expr_loop(c, 1), *i = expr_loop(c, 2), *j = expr_loop(c, 3);
+  int total = comp_temp(c, ONYX_I64, 0, NULL), next = comp_temp(c, ONYX_I64, 0, NULL),
+      out = comp_result(c, 0);
+  comp_loop loops[4] = {{LOOP_PARALLEL, batches},
+                        {LOOP_PARALLEL, classes},
+                        {LOOP_PARALLEL, boxes},
+                        {LOOP_REDUCTION, boxes}};
+  const expr *at[3], *b = expr_loop(c, 0), *k = expr_loop(c, 1), *i = expr_loop(c, 2),
+                     *j = expr_loop(c, 3);
   x_loops(c, 3, at);
   const expr *other[3] = {b, k, j};
   const expr *x = expr_read(c, 1, 3, at), *y = expr_read(c, 1, 3, other);
@@ -379,18 +405,22 @@ static bool comp_nms(op_view *v, const shape_result *results, comprehension *c) 
 
   loops[2].kind = LOOP_ORDERED;
   loops[3].extent = boxes;
-  const expr *zero = expr_index(c, 0), *earlier = x_lt(c, j, i), *last = x_sub(c, expr_dim(c, boxes), expr_index(c, 1));
-  const expr *p = expr_cast(c, expr_read(c, order, 3, at), ONYX_INDEX), *q = expr_cast(c, expr_read(c, order, 3, other), ONYX_INDEX);
+  const expr *zero = expr_index(c, 0), *earlier = x_lt(c, j, i),
+             *last = x_sub(c, expr_dim(c, boxes), expr_index(c, 1));
+  const expr *p = expr_cast(c, expr_read(c, order, 3, at), ONYX_INDEX),
+             *q = expr_cast(c, expr_read(c, order, 3, other), ONYX_INDEX);
   p = x_clamp(c, p, zero, last); // NaN scores leave places empty
   q = x_clamp(c, q, zero, last);
-  const expr *kept = expr_compare(c, EXPR_NE, expr_read(c, keep, 3, other), expr_int(c, ONYX_I64, 0));
+  const expr *kept =
+      expr_compare(c, EXPR_NE, expr_read(c, keep, 3, other), expr_int(c, ONYX_I64, 0));
   const expr *threshold = limit_of(c, 3, expr_float(c, ONYX_F32, 0));
   const expr *hit = x_and(c, x_and(c, earlier, kept), x_lt(c, threshold, overlap(c, b, p, q)));
   s = comp_stage_begin(c, 4, loops);
   comp_acc_combine(c, s, ACC_OR, ONYX_BOOL, hit, NULL);
   comp_acc_combine(c, s, ACC_ADD, ONYX_I64, expr_cast(c, x_and(c, earlier, kept), ONYX_I64), NULL);
   const expr *most = limit_of(c, 2, expr_int(c, ONYX_I64, 0)), *best[3] = {b, k, p};
-  const expr *good = x_and(c, expr_unary(c, EXPR_NOT, expr_acc(c, 0, ONYX_BOOL)), x_lt(c, expr_acc(c, 1, ONYX_I64), most));
+  const expr *good = x_and(c, expr_unary(c, EXPR_NOT, expr_acc(c, 0, ONYX_BOOL)),
+                           x_lt(c, expr_acc(c, 1, ONYX_I64), most));
   if (view_has(v, 4))
     good = x_and(c, good, x_lt(c, x_scalar(c, 4), expr_read(c, 1, 3, best)));
   comp_write_at(c, s, keep, 3, at, expr_cast(c, good, ONYX_I64), NULL);

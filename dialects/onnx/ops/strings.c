@@ -4,8 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-static bool verify_concat(op_view *v) { return verify_broadcast(v, 2, (int[]){0, 1}); }
-static bool shape_concat(op_view *v, shape_result *results) { return shape_broadcast(v, results, 0, 2, (int[]){0, 1}); }
+static bool verify_concat(op_view *v) {
+  return verify_broadcast(v, 2, (int[]){0, 1});
+}
+static bool shape_concat(op_view *v, shape_result *results) {
+  return shape_broadcast(v, results, 0, 2, (int[]){0, 1});
+}
 
 static bool one_of(op_view *v, const char *attr, const char *const *names) {
   const char *s = view_string(v, attr);

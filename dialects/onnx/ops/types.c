@@ -1,6 +1,8 @@
 #include "dialects/onnx/ops/types.h"
 
-onnx_type type_of_elem(onyx_elem elem) { return (onnx_type){.kind = ONYX_TYPE_TENSOR, .elem = elem, .rank = -1}; }
+onnx_type type_of_elem(onyx_elem elem) {
+  return (onnx_type){.kind = ONYX_TYPE_TENSOR, .elem = elem, .rank = -1};
+}
 
 onnx_type type_wrapping(op_view *v, onyx_type_kind kind, const onnx_type *of) {
   onnx_type *copy = ONYX_NEW(v->arena, onnx_type);

@@ -4,8 +4,8 @@
 
 #include "dialects/onnx/ops/view.h"
 
-// The type that values of both types have: dims on which they agree, else unknown ones; no rank where the
-// ranks differ. A type of kind NONE says nothing and gives the other.
+// The type that values of both types have: dims on which they agree, else unknown ones; no rank
+// where the ranks differ. A type of kind NONE says nothing and gives the other.
 onnx_type type_join(op_view *v, const onnx_type *a, const onnx_type *b);
 // Whether the two agree in all but shapes, as far as known.
 bool type_agrees(const onnx_type *a, const onnx_type *b);

@@ -15,12 +15,12 @@ extern "C" {
 
 // The type of an operand or result.
 typedef struct onnx_type {
-  onyx_type_kind kind;          // NONE: absent
-  onyx_elem elem;               // TENSOR: element; MAP: value's element
-  onyx_elem key;                // MAP
-  const struct onnx_type *of;   // SEQ, OPT
-  int rank;                     // TENSOR: -1 unknown
-  const dim **dims;             // TENSOR with rank >= 0: rank entries
+  onyx_type_kind kind;        // NONE: absent
+  onyx_elem elem;             // TENSOR: element; MAP: value's element
+  onyx_elem key;              // MAP
+  const struct onnx_type *of; // SEQ, OPT
+  int rank;                   // TENSOR: -1 unknown
+  const dim **dims;           // TENSOR with rank >= 0: rank entries
 } onnx_type;
 
 // What is known of an operand beside its type.
@@ -31,8 +31,9 @@ typedef struct onnx_operand {
   // reader an entry may be a DIM_SYM that stands for "element k of this operand at run time".
   const dim **values;
   int64_t num_values;
-  // Row-major little-endian bytes of a constant operand in memory form (bool and sub-byte types: one
-  // byte an element; the bytes of file-backed ones are mapped); NULL when not constant or a string.
+  // Row-major little-endian bytes of a constant operand in memory form (bool and sub-byte types:
+  // one byte an element; the bytes of file-backed ones are mapped); NULL when not constant or a
+  // string.
   const void *data;
   int64_t num_elements; // with data
   // Elements of a constant string tensor.
@@ -44,9 +45,9 @@ typedef struct onnx_attr {
   bool present;        // written on the op (not a default)
   int64_t i;
   double f;
-  const char *s;       // NUL-terminated copy
+  const char *s; // NUL-terminated copy
   size_t s_size;
-  int64_t n;           // INTS, FLOATS, STRINGS
+  int64_t n; // INTS, FLOATS, STRINGS
   const int64_t *ints;
   const double *floats;
   const char *const *strings;
@@ -66,7 +67,7 @@ struct op_view {
   const onnx_operand *operands; // absent optional ones at the end may be missing
   int num_results;              // as the op has them; an unused optional one has wanted[i] false
   const bool *wanted;
-  const onnx_attr *attrs;       // one for each attribute of the schema row, in its order
+  const onnx_attr *attrs; // one for each attribute of the schema row, in its order
   // Regions (If, Loop, Scan, SequenceMap): result types of region r's terminator; NULL where the op
   // has no region. The adapter has walked the region before it asks for the op's shape.
   int num_regions;
@@ -76,8 +77,8 @@ struct op_view {
   char *error;
 };
 
-// Sets the error (the first stays) and returns false. The text says what was expected and found; the
-// caller adds operator and node.
+// Sets the error (the first stays) and returns false. The text says what was expected and found;
+// the caller adds operator and node.
 bool view_error(op_view *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static inline bool view_has(const op_view *v, int i) {
@@ -97,8 +98,12 @@ static inline onyx_elem view_elem(const op_view *v, int i) {
 }
 // Attribute by name (binary search); never NULL for a name of the schema row.
 const onnx_attr *view_attr(const op_view *v, const char *name);
-static inline int64_t view_int(const op_view *v, const char *name) { return view_attr(v, name)->i; }
-static inline double view_float(const op_view *v, const char *name) { return view_attr(v, name)->f; }
+static inline int64_t view_int(const op_view *v, const char *name) {
+  return view_attr(v, name)->i;
+}
+static inline double view_float(const op_view *v, const char *name) {
+  return view_attr(v, name)->f;
+}
 // The string of an attribute, "" when absent.
 const char *view_string(const op_view *v, const char *name);
 // Element k of a shape-data operand; NULL when it is not known.
@@ -115,9 +120,9 @@ bool view_scalar(const op_view *v, int i, double *out);
 
 // Result side of a shape function.
 typedef struct shape_result {
-  onnx_type type;      // kind and elem filled in from the schema before the shape function runs
-                       // where the constraint decides them; rank -1
-  const dim **values;  // shape data of the result, or NULL
+  onnx_type type;     // kind and elem filled in from the schema before the shape function runs
+                      // where the constraint decides them; rank -1
+  const dim **values; // shape data of the result, or NULL
   int64_t num_values;
 } shape_result;
 

@@ -32,7 +32,8 @@ bool window_kernel_attr(op_view *v, int spatial, const dim **kernel);
 bool window_ints(op_view *v, const char *name, int count, int64_t minimum, int64_t fallback,
                  int64_t *out);
 
-// Where the tap of loop `tap` at the position of loop `position` reads: o * stride + k * dilation - pad.
+// Where the tap of loop `tap` at the position of loop `position` reads: o * stride + k * dilation -
+// pad.
 const expr *window_tap(comprehension *c, const window_axis *a, int position, int tap);
 // Whether any axis may read outside.
 bool window_pads(const window *w);

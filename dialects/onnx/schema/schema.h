@@ -45,7 +45,8 @@ typedef enum onyx_elem {
   ONYX_ELEM_COUNT = 27
 } onyx_elem;
 
-// Facts of an element type. Bits of one element in ONNX's packed form (2, 4, 8, ...); 0 for strings.
+// Facts of an element type. Bits of one element in ONNX's packed form (2, 4, 8, ...); 0 for
+// strings.
 int onyx_elem_bits(onyx_elem elem);
 // Name in the standard's type strings ("float", "uint8", "float8e4m3fn"); NULL when unknown.
 const char *onyx_elem_onnx_name(onyx_elem elem);
@@ -57,7 +58,9 @@ bool onyx_elem_is_unsigned(onyx_elem elem); // u2 ... u64, not bool
 static inline bool onyx_elem_is_int(onyx_elem e) {
   return onyx_elem_is_signed(e) || onyx_elem_is_unsigned(e);
 }
-static inline bool onyx_elem_is_complex(onyx_elem e) { return e == ONYX_C64 || e == ONYX_C128; }
+static inline bool onyx_elem_is_complex(onyx_elem e) {
+  return e == ONYX_C64 || e == ONYX_C128;
+}
 
 // A type string of the standard, decomposed. kinds nest at most optional(seq(tensor|map)).
 typedef enum onyx_type_kind {
@@ -69,11 +72,11 @@ typedef enum onyx_type_kind {
 } onyx_type_kind;
 
 typedef struct onyx_schema_type {
-  const char *text;       // "seq(tensor(float))"
-  onyx_type_kind kind;    // outermost
-  onyx_elem elem;         // of a tensor; of a map: the value's element type
-  onyx_elem key;          // of a map: the key's type, else UNDEFINED
-  int16_t of;             // of a seq or optional: index of the inner type; else -1
+  const char *text;    // "seq(tensor(float))"
+  onyx_type_kind kind; // outermost
+  onyx_elem elem;      // of a tensor; of a map: the value's element type
+  onyx_elem key;       // of a map: the key's type, else UNDEFINED
+  int16_t of;          // of a seq or optional: index of the inner type; else -1
 } onyx_schema_type;
 
 extern const onyx_schema_type onyx_schema_types[]; // every type string the standard uses
@@ -126,10 +129,10 @@ typedef struct onyx_schema_attr {
   onyx_attr_kind kind;
   bool required;
   bool has_default;
-  int64_t default_int;          // INT
-  double default_float;         // FLOAT
-  const char *default_string;   // STRING, else NULL
-  int num_defaults;             // INTS, FLOATS, STRINGS
+  int64_t default_int;        // INT
+  double default_float;       // FLOAT
+  const char *default_string; // STRING, else NULL
+  int num_defaults;           // INTS, FLOATS, STRINGS
   const int64_t *default_ints;
   const double *default_floats;
   const char *const *default_strings;
@@ -143,7 +146,7 @@ typedef struct onyx_schema {
   int since;
   bool deprecated;
   int16_t num_inputs, num_outputs, num_attrs, num_constraints;
-  int16_t min_inputs, max_inputs;   // operand counts; max may be ONYX_UNBOUNDED
+  int16_t min_inputs, max_inputs; // operand counts; max may be ONYX_UNBOUNDED
   int16_t min_outputs, max_outputs;
   const onyx_schema_param *inputs;
   const onyx_schema_param *outputs;

@@ -1,8 +1,8 @@
 //===- mlirx.h - What a dialect or pass in C needs beside mlir-c ----------------===//
 //
 // Descriptors: constant tables from which the plugin makes dialects, operations, types, attributes,
-// passes and pipelines. A descriptor lives as long as the process; its address is the TypeID of what
-// it describes, so `mlirOperationGetTypeID(op).ptr == &krnl_iterate` asks what an op is.
+// passes and pipelines. A descriptor lives as long as the process; its address is the TypeID of
+// what it describes, so `mlirOperationGetTypeID(op).ptr == &krnl_iterate` asks what an op is.
 //
 // Handles are small values, as in mlir-c. A function that takes an MlirStringRef copies nothing.
 //
@@ -44,7 +44,7 @@ MLIRX_DEFINE_HANDLE(MlirxAsmPrinter); // valid during one print hook
 MLIRX_DEFINE_HANDLE(MlirxEffects);    // valid during one effects hook
 MLIRX_DEFINE_HANDLE(MlirxPass);       // valid during one run or initialize hook
 MLIRX_DEFINE_HANDLE(MlirxSuccessors); // valid during one region-branch hook
-typedef struct MlirxLoc { // a place in the text being parsed
+typedef struct MlirxLoc {             // a place in the text being parsed
   const void *ptr;
 } MlirxLoc;
 
@@ -64,7 +64,7 @@ typedef enum MlirxTrait {
   MLIRX_AFFINE_SCOPE = 1 << 8,
   MLIRX_RECURSIVE_EFFECTS = 1 << 9, // effects are those of the ops inside
   MLIRX_COMMUTATIVE = 1 << 10,
-  MLIRX_PURE = 1 << 11,         // no effects; may be speculated
+  MLIRX_PURE = 1 << 11,           // no effects; may be speculated
   MLIRX_NO_SPECULATION = 1 << 12, // with MLIRX_PURE: no effects, but not to be moved up
 } MlirxTrait;
 
@@ -102,7 +102,8 @@ typedef struct MlirxOp {
   MlirLogicalResult (*fold)(MlirOperation op, intptr_t numOperands, const MlirAttribute *operands,
                             MlirxFoldResult *results);
   void (*patterns)(MlirRewritePatternSet set, MlirContext ctx); // for canonicalize
-  void (*effects)(MlirOperation op, MlirxEffects effects); // neither this nor PURE nor RECURSIVE: unknown
+  void (*effects)(MlirOperation op,
+                  MlirxEffects effects); // neither this nor PURE nor RECURSIVE: unknown
   MlirLogicalResult (*parse)(MlirxAsmParser parser);
   void (*print)(MlirOperation op, MlirxAsmPrinter printer);
   const MlirxRegionBranch *regionBranch;
@@ -179,8 +180,8 @@ typedef struct MlirxDialect {
   void (*prepare)(struct MlirxDialect *self);
   const MlirxOp *const *ops;
   size_t numOps;
-  const MlirxType *const *types; // NULL-terminated or NULL
-  const MlirxAttr *const *attrs; // NULL-terminated or NULL
+  const MlirxType *const *types;        // NULL-terminated or NULL
+  const MlirxAttr *const *attrs;        // NULL-terminated or NULL
   const char *const *dependentDialects; // NULL-terminated or NULL
   // Makes an op for a folded constant before `insertBefore` is known; returns it detached, or null.
   MlirOperation (*materializeConstant)(MlirContext ctx, MlirAttribute value, MlirType type,
@@ -198,17 +199,30 @@ typedef struct MlirxDialect {
 //===----------------------------------------------------------------------===//
 
 typedef enum MlirxPunct {
-  MLIRX_LPAREN, MLIRX_RPAREN, MLIRX_LSQUARE, MLIRX_RSQUARE, MLIRX_LBRACE, MLIRX_RBRACE,
-  MLIRX_LESS, MLIRX_GREATER, MLIRX_COMMA, MLIRX_COLON, MLIRX_EQUAL, MLIRX_ARROW, MLIRX_QUESTION,
-  MLIRX_STAR, MLIRX_PLUS, MLIRX_MINUS
+  MLIRX_LPAREN,
+  MLIRX_RPAREN,
+  MLIRX_LSQUARE,
+  MLIRX_RSQUARE,
+  MLIRX_LBRACE,
+  MLIRX_RBRACE,
+  MLIRX_LESS,
+  MLIRX_GREATER,
+  MLIRX_COMMA,
+  MLIRX_COLON,
+  MLIRX_EQUAL,
+  MLIRX_ARROW,
+  MLIRX_QUESTION,
+  MLIRX_STAR,
+  MLIRX_PLUS,
+  MLIRX_MINUS
 } MlirxPunct;
 
 MLIRX_EXPORT MlirContext mlirxParserGetContext(MlirxAsmParser p);
 MLIRX_EXPORT MlirxLoc mlirxParserGetCurrentLoc(MlirxAsmParser p); // of the *next* token
 MLIRX_EXPORT MlirLocation mlirxParserGetLocation(MlirxAsmParser p, MlirxLoc loc);
 // Emits an error at loc ({NULL}: the next token); returns failure.
-MLIRX_EXPORT MlirLogicalResult mlirxParserError(MlirxAsmParser p, MlirxLoc loc, const char *fmt, ...)
-    MLIRX_PRINTF(3, 4);
+MLIRX_EXPORT MlirLogicalResult mlirxParserError(MlirxAsmParser p, MlirxLoc loc, const char *fmt,
+                                                ...) MLIRX_PRINTF(3, 4);
 MLIRX_EXPORT MlirLogicalResult mlirxParse(MlirxAsmParser p, MlirxPunct punct);
 MLIRX_EXPORT bool mlirxParseOptional(MlirxAsmParser p, MlirxPunct punct);
 MLIRX_EXPORT MlirLogicalResult mlirxParseKeyword(MlirxAsmParser p, const char *keyword);
@@ -217,44 +231,56 @@ MLIRX_EXPORT bool mlirxParseOptionalKeyword(MlirxAsmParser p, const char *keywor
 MLIRX_EXPORT MlirStringRef mlirxParseOptionalAnyKeyword(MlirxAsmParser p);
 MLIRX_EXPORT MlirLogicalResult mlirxParseInteger(MlirxAsmParser p, int64_t *value);
 // False if the next token is no integer; an integer out of range is a failure through *result.
-MLIRX_EXPORT bool mlirxParseOptionalInteger(MlirxAsmParser p, int64_t *value, MlirLogicalResult *result);
-MLIRX_EXPORT MlirAttribute mlirxParseAttribute(MlirxAsmParser p, MlirType type); // null on error; type may be null
+MLIRX_EXPORT bool mlirxParseOptionalInteger(MlirxAsmParser p, int64_t *value,
+                                            MlirLogicalResult *result);
+MLIRX_EXPORT MlirAttribute mlirxParseAttribute(MlirxAsmParser p,
+                                               MlirType type); // null on error; type may be null
 // Null without error if the next token starts no attribute; *result is failure on a bad one.
-MLIRX_EXPORT MlirAttribute mlirxParseOptionalAttribute(MlirxAsmParser p, MlirType type, MlirLogicalResult *result);
+MLIRX_EXPORT MlirAttribute mlirxParseOptionalAttribute(MlirxAsmParser p, MlirType type,
+                                                       MlirLogicalResult *result);
 MLIRX_EXPORT MlirType mlirxParseType(MlirxAsmParser p); // null on error
-MLIRX_EXPORT MlirAttribute mlirxParseSymbolName(MlirxAsmParser p); // "@f" as a StringAttr; null on error
-// An SSA use, kept by the parser under the returned index; < 0 on error (…Optional: -1 none, -2 error).
+MLIRX_EXPORT MlirAttribute
+mlirxParseSymbolName(MlirxAsmParser p); // "@f" as a StringAttr; null on error
+// An SSA use, kept by the parser under the returned index; < 0 on error (…Optional: -1 none, -2
+// error).
 MLIRX_EXPORT intptr_t mlirxParseOperand(MlirxAsmParser p);
 MLIRX_EXPORT intptr_t mlirxParseOptionalOperand(MlirxAsmParser p);
 // Gives the operand a type and appends it to the op's operands.
-MLIRX_EXPORT MlirLogicalResult mlirxResolveOperand(MlirxAsmParser p, intptr_t operand, MlirType type);
+MLIRX_EXPORT MlirLogicalResult mlirxResolveOperand(MlirxAsmParser p, intptr_t operand,
+                                                   MlirType type);
 // A region argument "%x", kept under the returned index; < 0 on error. Optional: -1 none, -2 error.
 MLIRX_EXPORT intptr_t mlirxParseArgument(MlirxAsmParser p);
 MLIRX_EXPORT intptr_t mlirxParseOptionalArgument(MlirxAsmParser p);
 // A region that begins with these arguments, appended to the op's regions. Adds no terminator.
-MLIRX_EXPORT MlirLogicalResult mlirxParseRegion(MlirxAsmParser p, intptr_t n, const intptr_t *arguments,
-                                                const MlirType *types);
-// Appends `terminator` (no operands, no results) to the last block of the last parsed region if it has none.
-MLIRX_EXPORT MlirLogicalResult mlirxParserEnsureTerminator(MlirxAsmParser p, const char *terminator);
+MLIRX_EXPORT MlirLogicalResult mlirxParseRegion(MlirxAsmParser p, intptr_t n,
+                                                const intptr_t *arguments, const MlirType *types);
+// Appends `terminator` (no operands, no results) to the last block of the last parsed region if it
+// has none.
+MLIRX_EXPORT MlirLogicalResult mlirxParserEnsureTerminator(MlirxAsmParser p,
+                                                           const char *terminator);
 MLIRX_EXPORT MlirLogicalResult mlirxParseOptionalAttrDict(MlirxAsmParser p); // into the op
 MLIRX_EXPORT void mlirxParserAddAttribute(MlirxAsmParser p, const char *name, MlirAttribute attr);
-MLIRX_EXPORT MlirAttribute mlirxParserGetAttribute(MlirxAsmParser p, const char *name); // added so far; may be null
+MLIRX_EXPORT MlirAttribute mlirxParserGetAttribute(MlirxAsmParser p,
+                                                   const char *name); // added so far; may be null
 MLIRX_EXPORT void mlirxParserAddResultTypes(MlirxAsmParser p, intptr_t n, const MlirType *types);
 // "a, b, c" until no comma follows; each is read by `each`.
-MLIRX_EXPORT MlirLogicalResult mlirxParseCommaSeparated(MlirxAsmParser p,
-                                                        MlirLogicalResult (*each)(MlirxAsmParser, void *),
-                                                        void *user);
+MLIRX_EXPORT MlirLogicalResult mlirxParseCommaSeparated(
+    MlirxAsmParser p, MlirLogicalResult (*each)(MlirxAsmParser, void *), void *user);
 
-MLIRX_EXPORT void mlirxPrint(MlirxAsmPrinter p, const char *fmt, ...) MLIRX_PRINTF(2, 3); // as it stands
+MLIRX_EXPORT void mlirxPrint(MlirxAsmPrinter p, const char *fmt, ...)
+    MLIRX_PRINTF(2, 3); // as it stands
 MLIRX_EXPORT void mlirxPrintOperand(MlirxAsmPrinter p, MlirValue v);
 MLIRX_EXPORT void mlirxPrintType(MlirxAsmPrinter p, MlirType t);
 MLIRX_EXPORT void mlirxPrintAttribute(MlirxAsmPrinter p, MlirAttribute a);
 MLIRX_EXPORT void mlirxPrintAttributeWithoutType(MlirxAsmPrinter p, MlirAttribute a);
-MLIRX_EXPORT void mlirxPrintSymbolName(MlirxAsmPrinter p, MlirStringRef name); // "@f", quoted where needed
-MLIRX_EXPORT void mlirxPrintQuoted(MlirxAsmPrinter p, MlirStringRef text);     // "..." with escapes
+MLIRX_EXPORT void mlirxPrintSymbolName(MlirxAsmPrinter p,
+                                       MlirStringRef name); // "@f", quoted where needed
+MLIRX_EXPORT void mlirxPrintQuoted(MlirxAsmPrinter p, MlirStringRef text); // "..." with escapes
 // " {a = 1}" without the names in `elided` (NULL-terminated or NULL); nothing if none remain.
-MLIRX_EXPORT void mlirxPrintOptionalAttrDict(MlirxAsmPrinter p, MlirOperation op, const char *const *elided);
-MLIRX_EXPORT void mlirxPrintRegion(MlirxAsmPrinter p, MlirRegion r, bool entryArgs, bool terminators);
+MLIRX_EXPORT void mlirxPrintOptionalAttrDict(MlirxAsmPrinter p, MlirOperation op,
+                                             const char *const *elided);
+MLIRX_EXPORT void mlirxPrintRegion(MlirxAsmPrinter p, MlirRegion r, bool entryArgs,
+                                   bool terminators);
 
 //===----------------------------------------------------------------------===//
 // Passes and pipelines
@@ -291,15 +317,17 @@ typedef struct MlirxPassDescriptor {
 // Options by index into the table.
 MLIRX_EXPORT bool mlirxPassGetBool(MlirxPass p, int option);
 MLIRX_EXPORT int64_t mlirxPassGetInt(MlirxPass p, int option);
-MLIRX_EXPORT MlirStringRef mlirxPassGetString(MlirxPass p, int option); // valid while the pass lives
+MLIRX_EXPORT MlirStringRef mlirxPassGetString(MlirxPass p,
+                                              int option); // valid while the pass lives
 MLIRX_EXPORT intptr_t mlirxPassGetListSize(MlirxPass p, int option);
 MLIRX_EXPORT int64_t mlirxPassGetListInt(MlirxPass p, int option, intptr_t i);
 MLIRX_EXPORT MlirStringRef mlirxPassGetListString(MlirxPass p, int option, intptr_t i);
-// Counts a hit of `rule` (static text); written as JSON {"pass":..,"rules":{rule:hits}} to report=FILE
-// when the last clone of the pass instance dies. Thread-safe.
+// Counts a hit of `rule` (static text); written as JSON {"pass":..,"rules":{rule:hits}} to
+// report=FILE when the last clone of the pass instance dies. Thread-safe.
 MLIRX_EXPORT void mlirxReportHit(MlirxPass p, const char *rule);
 // Runs a pipeline text on op, nested in this pass (its dialects must be declared).
-MLIRX_EXPORT MlirLogicalResult mlirxPassRunPipeline(MlirxPass p, const char *pipeline, MlirOperation op);
+MLIRX_EXPORT MlirLogicalResult mlirxPassRunPipeline(MlirxPass p, const char *pipeline,
+                                                    MlirOperation op);
 
 typedef struct MlirxPipeline {
   const char *name;
@@ -327,11 +355,14 @@ typedef struct MlirxPdlFunction {
 } MlirxPdlFunction;
 // Adds the patterns of a PDL module's text, as `mlir-pdll -x=mlir` writes it, to a set; `functions`
 // is ended by an entry without name or NULL, `user` is handed to them. Emits an error on failure.
-// FILE.pdll in a folder of passes becomes the array FILE_pdl in "FILE.pdll.h". Ops that a rewrite makes
-// need result types, or replace the root by name, which gives them its types; an inner op's result is
-// written `let a = op<..>(..) -> (t); .. a.0`, since without .0 and (t) an undeclared op has a list of them.
-MLIRX_EXPORT MlirLogicalResult mlirxRewritePatternSetAddPDL(MlirRewritePatternSet set, MlirStringRef text,
-                                                            const MlirxPdlFunction *functions, void *user);
+// FILE.pdll in a folder of passes becomes the array FILE_pdl in "FILE.pdll.h". Ops that a rewrite
+// makes need result types, or replace the root by name, which gives them its types; an inner op's
+// result is written `let a = op<..>(..) -> (t); .. a.0`, since without .0 and (t) an undeclared op
+// has a list of them.
+MLIRX_EXPORT MlirLogicalResult mlirxRewritePatternSetAddPDL(MlirRewritePatternSet set,
+                                                            MlirStringRef text,
+                                                            const MlirxPdlFunction *functions,
+                                                            void *user);
 
 // For plugins that link libonyx-core.so: the callback of a dialect plugin gets the registry, see
 // mlirx/plugin.h. Registering the same descriptor twice is no error.
@@ -344,8 +375,10 @@ MLIRX_EXPORT void mlirxRegisterPipeline(const MlirxPipeline *descriptor);
 //===----------------------------------------------------------------------===//
 
 // Error at the op, printf style; the message gets the prefix "'onnx.Conv' op ". Returns failure.
-MLIRX_EXPORT MlirLogicalResult mlirxEmitError(MlirOperation op, const char *fmt, ...) MLIRX_PRINTF(2, 3);
-MLIRX_EXPORT MlirLogicalResult mlirxEmitErrorAt(MlirLocation loc, const char *fmt, ...) MLIRX_PRINTF(2, 3);
+MLIRX_EXPORT MlirLogicalResult mlirxEmitError(MlirOperation op, const char *fmt, ...)
+    MLIRX_PRINTF(2, 3);
+MLIRX_EXPORT MlirLogicalResult mlirxEmitErrorAt(MlirLocation loc, const char *fmt, ...)
+    MLIRX_PRINTF(2, 3);
 // An error at op with one note at another place.
 MLIRX_EXPORT MlirLogicalResult mlirxEmitErrorWithNote(MlirOperation op, MlirLocation noteLoc,
                                                       const char *note, const char *fmt, ...)
@@ -354,15 +387,15 @@ MLIRX_EXPORT void mlirxEmitWarning(MlirOperation op, const char *fmt, ...) MLIRX
 MLIRX_EXPORT void mlirxEmitRemark(MlirOperation op, const char *fmt, ...) MLIRX_PRINTF(2, 3);
 
 // Clones op with operands replaced by `map`: pairs (from, to) used for operands inside it as well.
-MLIRX_EXPORT MlirOperation mlirxOperationCloneMapped(MlirOperation op, intptr_t n, const MlirValue *from,
-                                                     const MlirValue *to);
+MLIRX_EXPORT MlirOperation mlirxOperationCloneMapped(MlirOperation op, intptr_t n,
+                                                     const MlirValue *from, const MlirValue *to);
 // Moves all blocks of `from` to the end of `to`.
 MLIRX_EXPORT void mlirxRegionTakeBody(MlirRegion to, MlirRegion from);
-MLIRX_EXPORT bool mlirxIsPure(MlirOperation op);           // no effects
-MLIRX_EXPORT bool mlirxIsTriviallyDead(MlirOperation op);  // no uses, no effects that matter
+MLIRX_EXPORT bool mlirxIsPure(MlirOperation op);          // no effects
+MLIRX_EXPORT bool mlirxIsTriviallyDead(MlirOperation op); // no uses, no effects that matter
 MLIRX_EXPORT bool mlirxProperlyDominates(MlirValue value, MlirOperation op);
-// Sets argument attributes etc. go through mlir-c's attribute dictionary; types of a block argument:
-// mlirBlockArgumentSetType. Function type: attribute "function_type".
+// Sets argument attributes etc. go through mlir-c's attribute dictionary; types of a block
+// argument: mlirBlockArgumentSetType. Function type: attribute "function_type".
 
 //===----------------------------------------------------------------------===//
 // Affine: what mlir-c 22 lacks
@@ -379,11 +412,12 @@ typedef enum MlirxDependence {
 } MlirxDependence;
 // Loops around both ops.
 MLIRX_EXPORT unsigned mlirxAffineCommonLoops(MlirOperation a, MlirOperation b);
-// Does affine access `to` depend on affine access `from` at `depth` (1: carried by the outermost common
-// loop; common loops + 1: within one iteration)? lower and upper have an entry a common loop: the
-// distance's range in iterations of that loop's variable, INT64_MIN or INT64_MAX where unbounded.
-MLIRX_EXPORT MlirxDependence mlirxAffineDependence(MlirOperation from, MlirOperation to, unsigned depth,
-                                                   int64_t *lower, int64_t *upper);
+// Does affine access `to` depend on affine access `from` at `depth` (1: carried by the outermost
+// common loop; common loops + 1: within one iteration)? lower and upper have an entry a common
+// loop: the distance's range in iterations of that loop's variable, INT64_MIN or INT64_MAX where
+// unbounded.
+MLIRX_EXPORT MlirxDependence mlirxAffineDependence(MlirOperation from, MlirOperation to,
+                                                   unsigned depth, int64_t *lower, int64_t *upper);
 
 #ifdef __cplusplus
 }
