@@ -569,6 +569,8 @@ static graph *build_function(builder *b, scope *s, const Onnx__FunctionProto *f,
   }
   str domain = domain_of(b, f->domain), name = copy_name(b, f->name);
   g->symbol = str_format(b->im, "%s.%s.%d", domain.p, name.p, b->model->num_functions);
+  g->domain = domain;
+  g->function_name = name;
   add_function(b, g);
   return g;
 }

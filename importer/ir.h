@@ -89,7 +89,8 @@ typedef struct graph {
   value **constants; // initializers that are used, in order of first use
   int num_constants, room_constants;
   struct graph *outer;
-  str symbol; // of a function that is kept
+  str symbol;                // of a function that is kept
+  str domain, function_name; // of a kept function
 } graph;
 
 // Types.

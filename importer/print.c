@@ -146,11 +146,31 @@ static void print_named_string(printer *p, bool *first, const char *name, str s)
   literal_string(p->out, s);
 }
 
+// The regions of a node of another domain, in their order, by the attributes that they are; a list
+// of graphs has "[]" after its name.
+static void print_graph_names(printer *p, bool *first, const node *n) {
+  bool any = false;
+  for (int i = 0; i < n->num_attrs; i++) {
+    const attr *a = &n->attrs[i];
+    bool list = a->kind == ONYX_ATTR_GRAPHS;
+    for (int k = 0; (list || a->kind == ONYX_ATTR_GRAPH) && k < a->count; k++) {
+      if (!any)
+        separate(p, first);
+      fputs(any ? ", " : "onnx.graph_attrs = [", p->out);
+      any = true;
+      literal_string(p->out, list ? str_format(p->im, "%s[]", a->name.p) : a->name);
+    }
+  }
+  if (any)
+    fputc(']', p->out);
+}
+
 static void print_attrs(printer *p, const node *n, bool custom) {
   bool first = true;
   if (custom) {
     print_named_string(p, &first, "domain_name", n->domain);
     print_named_string(p, &first, "function_name", n->op);
+    print_graph_names(p, &first, n);
   }
   for (int i = 0; i < n->num_attrs; i++) {
     if (!is_printed(&n->attrs[i]))
@@ -370,33 +390,7 @@ static void print_signature_attrs(printer *p, str name, const type *t) {
   fputc('}', p->out);
 }
 
-static void print_kept_function(printer *p, const graph *g) {
-  line_start(p);
-  fputs("func.func private @", p->out);
-  literal_key(p->out, g->symbol);
-  fputc('(', p->out);
-  for (int i = 0; i < g->num_in; i++) {
-    name_argument(p, g->in[i]);
-    fputs(i ? ", " : "", p->out);
-    print_value(p, g->in[i]);
-    fputs(": ", p->out);
-    literal_type(p->out, g->in[i]->type);
-  }
-  fputs(") -> (", p->out);
-  print_value_types(p, g->num_out, g->out);
-  fputs(") {\n", p->out);
-  p->indent++;
-  print_body(p, g, "onnx.Return");
-  p->indent--;
-  line_start(p);
-  fputs("}\n", p->out);
-}
-
-static void print_function(printer *p, const graph *g) {
-  const char *entry = p->im->options.entry;
-  line_start(p);
-  fputs("func.func @", p->out);
-  literal_key(p->out, str_of(entry));
+static void print_signature(printer *p, const graph *g) {
   fputc('(', p->out);
   for (int i = 0; i < g->num_in; i++) {
     name_argument(p, g->in[i]);
@@ -412,12 +406,38 @@ static void print_function(printer *p, const graph *g) {
     literal_type(p->out, g->out[i]->type);
     print_signature_attrs(p, g->out[i]->name, g->out[i]->type);
   }
-  fputs(") {\n", p->out);
+  fputc(')', p->out);
+}
+
+static void print_function_body(printer *p, const graph *g) {
+  fputs(" {\n", p->out);
   p->indent++;
   print_body(p, g, "onnx.Return");
   p->indent--;
   line_start(p);
   fputs("}\n", p->out);
+}
+
+static void print_kept_function(printer *p, const graph *g) {
+  line_start(p);
+  fputs("func.func private @", p->out);
+  literal_key(p->out, g->symbol);
+  print_signature(p, g);
+  fputs(" attributes {onnx.domain = ", p->out);
+  literal_string(p->out, g->domain);
+  fputs(", onnx.function_name = ", p->out);
+  literal_string(p->out, g->function_name);
+  fputc('}', p->out);
+  print_function_body(p, g);
+}
+
+static void print_function(printer *p, const graph *g) {
+  const char *entry = p->im->options.entry;
+  line_start(p);
+  fputs("func.func @", p->out);
+  literal_key(p->out, str_of(entry));
+  print_signature(p, g);
+  print_function_body(p, g);
   line_start(p);
   fputs("\"onnx.EntryPoint\"() {func = @", p->out);
   literal_key(p->out, str_of(entry));

@@ -21,6 +21,8 @@ enum {
 };
 enum { INLINE_BYTES = 1024 }; // smaller payloads stay in the model
 
+static const MlirStringRef str_none = {NULL, 0};
+
 static void external_entry(struct wire *t, const char *key, const char *value) {
   struct wire entry = wire_begin(t->arena);
   wire_text(&entry, ENTRY_KEY, key);
@@ -42,7 +44,7 @@ static void put_external(struct exporter *e, struct wire *t, const void *data, s
 }
 
 static void put_payload(struct exporter *e, struct wire *t, const void *data, size_t size) {
-  if (e->external.stream && size >= INLINE_BYTES)
+  if (e->external.stream && !e->in_function && size >= INLINE_BYTES)
     put_external(e, t, data, size);
   else
     wire_reference(t, TENSOR_RAW, data, size);
@@ -117,6 +119,24 @@ struct wire export_tensor(struct exporter *e, MlirOperation op, MlirAttribute va
     put_dense(e, op, &t, &operand);
   else
     e->failed = true;
+  return t;
+}
+
+enum { SPARSE_VALUES = 1, SPARSE_INDICES = 2, SPARSE_DIMS = 3 };
+
+struct wire export_sparse_tensor(struct exporter *e, MlirOperation op, MlirAttribute value) {
+  struct wire t = wire_begin(e->arena);
+  if (mlirAttributeIsADenseElements(value) || !mlirAttributeIsASparseElements(value)) {
+    export_fail(e, op, "a sparse constant is no sparse attribute");
+    return t;
+  }
+  struct wire values = export_tensor(e, op, mlirSparseElementsAttrGetValues(value), str_none);
+  struct wire indices = export_tensor(e, op, mlirSparseElementsAttrGetIndices(value), str_none);
+  wire_message(&t, SPARSE_VALUES, &values);
+  wire_message(&t, SPARSE_INDICES, &indices);
+  MlirType type = mlirAttributeGetType(value);
+  for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); i++)
+    wire_int(&t, SPARSE_DIMS, mlirShapedTypeGetDimSize(type, i));
   return t;
 }
 

@@ -92,6 +92,22 @@ void wire_message(struct wire *w, int field, struct wire *inner) {
   *inner = wire_begin(w->arena);
 }
 
+void wire_append(struct wire *w, const void *bytes, size_t size) {
+  w->room = 0; // what follows is another piece
+  if (size)
+    add_piece(w, bytes, size);
+  w->size += size;
+}
+
+char *wire_copy(const struct wire *w, onyx_arena *arena) {
+  char *bytes = onyx_arena_alloc(arena, w->size ? w->size : 1), *at = bytes;
+  for (const struct wire_piece *p = w->first; p; p = p->next) {
+    memcpy(at, p->data, p->size);
+    at += p->size;
+  }
+  return bytes;
+}
+
 bool wire_write(const struct wire *w, FILE *to) {
   for (const struct wire_piece *p = w->first; p; p = p->next)
     if (fwrite(p->data, 1, p->size, to) != p->size)

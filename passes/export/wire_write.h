@@ -36,6 +36,8 @@ void wire_text(struct wire *w, int field, const char *text);
 void wire_reference(struct wire *w, int field, const void *data,
                     size_t size);                                 // must outlive the message
 void wire_message(struct wire *w, int field, struct wire *inner); // inner is empty afterwards
+void wire_append(struct wire *w, const void *bytes, size_t size); // fields, already encoded
+char *wire_copy(const struct wire *w, onyx_arena *arena);         // its bytes, in one piece
 bool wire_write(const struct wire *w, FILE *to);
 
 #endif

@@ -181,6 +181,51 @@ def custom():
     return model(nodes, [info("x", F, [2])], [info("y", F, [2])], extra=[("com.microsoft", 1)])
 
 
+def attributes():
+    """A node of another domain with attributes of every kind, an empty list, odd names and bytes that are no text."""
+    def graph(op):
+        return helper.make_graph([node(op, ["x"], ["z"])], op, [], [info("z", F, None)])
+
+    some = node("Kinds", ["x", "", "x"], ["y", "", "z"], domain="my.domain", name="kinds", f=0.5, i=-3, s=b"\xff\x00a", fs=[1.5, 2.0],
+                i_s=[1, -2], ss=["a", "b"], t=tensor("", np.array([1, 2], np.int8)), g=graph("Neg"))
+    many = some.attribute.add()
+    many.name, many.type = "tensors", 9
+    many.tensors.extend([tensor("", np.array([1], np.float32)), tensor("", np.array([[2]], np.int64))])
+    many = some.attribute.add()
+    many.name, many.type = "graphs", 10
+    many.graphs.extend([graph("Abs"), graph("Exp")])
+    empty = some.attribute.add()
+    empty.name, empty.type = "with.dot", 7
+    kind = some.attribute.add()
+    kind.name, kind.type = "type", 13
+    kind.tp.CopyFrom(helper.make_optional_type_proto(helper.make_tensor_type_proto(F, [2, "n"])))
+    return model([some], [info("x", F, [2])], [info("y", F, [2]), info("z", F, [2])], extra=[("my.domain", 7)])
+
+
+def notes():
+    """Docs of the model, the graph and a node; annotations of quantized tensors; metadata."""
+    made = model([node("Relu", ["x"], ["y"], name="relu", doc_string="of the node"), node("Abs", ["w"], ["v"])],
+                 [info("x", F, ["n"])], [info("y", F, ["n"]), info("v", F, [1])], [tensor("w", np.array([1], np.float32))],
+                 doc_string="of the model", domain="of.the.model", model_version=3)
+    made.graph.doc_string = "of the graph"
+    annotation = made.graph.quantization_annotation.add()
+    annotation.tensor_name = "w"
+    for key, value in (("SCALE_TENSOR", "w"), ("ZERO_POINT_TENSOR", "x")):
+        entry = annotation.quant_parameter_tensor_names.add()
+        entry.key, entry.value = key, value
+    helper.set_model_props(made, {"author": "me"})
+    return made
+
+
+def passed():
+    """A loop whose body gives an input on, and an output that is an input."""
+    body = helper.make_graph([node("Add", ["v", "w"], ["v2"])], "body",
+                             [info("i", I, []), info("c", TensorProto.BOOL, []), info("v", F, None), info("u", F, None)],
+                             [info("c", TensorProto.BOOL, []), info("v2", F, None), info("u", F, None)])
+    return model([node("Loop", ["n", "", "x", "w"], ["y", "z"], name="loop", body=body)],
+                 [info("n", I, []), info("x", F, [2]), info("w", F, [2])], [info("y", F, [2]), info("z", F, [2]), info("w", F, [2])])
+
+
 def external(location="weights.bin", offset="16", length="400", size=416):
     made = model([node("Add", ["x", "w"], ["y"])], [info("x", F, [100])], [info("y", F, [100])])
     t = made.graph.initializer.add()
