@@ -108,7 +108,7 @@ static MlirWalkResult note_version(MlirOperation op, void *user) {
   if (initializer || (!onnx_schema_of(op) && !mlirxIsA(op, &onnx_custom) && !export_callee(e, op)))
     return MlirWalkResultAdvance;
   struct export_domain *d = domain_of(e, domain_name(e, op));
-  int version = export_oldest_version(op);
+  int version = export_oldest_version(op, e->inverse);
   if (version > d->opset) {
     d->opset = version;
     d->needs = op;
@@ -116,9 +116,7 @@ static MlirWalkResult note_version(MlirOperation op, void *user) {
   return MlirWalkResultAdvance;
 }
 
-// The lowest opsets that express everything, or the one asked for.
-static bool choose_opsets(struct exporter *e, MlirOperation function, int64_t asked) {
-  struct export_domain *main = domain_of(e, str(""));
+static void note_versions(struct exporter *e, MlirOperation function) {
   mlirOperationWalk(function, note_version, e, MlirWalkPreOrder);
   e->in_function = true;
   for (struct export_function *f = e->functions; f; f = f->next) {
@@ -126,12 +124,24 @@ static bool choose_opsets(struct exporter *e, MlirOperation function, int64_t as
     mlirOperationWalk(f->op, note_version, e, MlirWalkPreOrder);
   }
   e->in_function = false;
+}
+
+// The lowest opsets that express everything as it is, or the one asked for, then by inverse
+// upgrades where it is older.
+static bool choose_opsets(struct exporter *e, MlirOperation function, int64_t asked) {
+  struct export_domain *main = domain_of(e, str(""));
+  note_versions(e, function);
   if (asked == 0)
     return true;
   if (asked < EXPORT_OLDEST_OPSET || asked > onyx_schema_newest_opset) {
     export_fail(e, function, "opset: expected %d to %d, found %lld", EXPORT_OLDEST_OPSET,
                 onyx_schema_newest_opset, (long long)asked);
     return false;
+  }
+  if (asked < main->opset) {
+    e->inverse = true;
+    main->opset = EXPORT_OLDEST_OPSET;
+    note_versions(e, function);
   }
   if (asked < main->opset) {
     export_fail(e, main->needs, "needs opset %d as it is used; opset %lld was asked for",

@@ -230,12 +230,20 @@ static bool is_helper_attribute(MlirStringRef name, bool custom) {
                 : memchr(name.data, '.', name.length) != NULL;
 }
 
-static void put_attributes(struct exporter *e, MlirOperation op, struct wire *node) {
+static bool is_dropped(const struct export_inverse *inverse, MlirStringRef name) {
+  for (int i = 0; inverse && i < 3; i++)
+    if (inverse->dropped[i] && is(name, inverse->dropped[i]))
+      return true;
+  return inverse && inverse->attr && is(name, inverse->attr);
+}
+
+static void put_attributes(struct exporter *e, MlirOperation op, struct wire *node,
+                           const struct export_inverse *inverse) {
   const onyx_schema *newest = onnx_schema_of(op);
   for (intptr_t i = 0; i < mlirOperationGetNumAttributes(op); i++) {
     MlirNamedAttribute attr = mlirOperationGetAttribute(op, i);
     MlirStringRef name = mlirIdentifierStr(attr.name);
-    if (is_helper_attribute(name, !newest))
+    if (is_helper_attribute(name, !newest) || is_dropped(inverse, name))
       continue;
     char text[128];
     snprintf(text, sizeof text, "%.*s", (int)name.length, name.data);
@@ -244,6 +252,9 @@ static void put_attributes(struct exporter *e, MlirOperation op, struct wire *no
       continue;
     put_attribute(e, op, node, name, attr.attribute, row ? row->kind : kind_of(attr.attribute));
   }
+  if (inverse && inverse->attr)
+    put_attribute(e, op, node, str(inverse->attr), mlirStringAttrGet(e->ctx, str(inverse->value)),
+                  ONYX_ATTR_STRING);
 }
 
 // Appends a region's graph to the graph attribute `a`.
@@ -330,6 +341,41 @@ static MlirStringRef string_attr(MlirOperation op, const char *name) {
   return mlirAttributeIsNull(a) || !mlirAttributeIsAString(a) ? str("") : mlirStringAttrGetValue(a);
 }
 
+// A constant that the module does not have: an initializer, or a node in a function. Its name.
+static MlirStringRef put_made_constant(struct exporter *e, MlirOperation op, struct wire *graph,
+                                       const struct export_inverse *inverse) {
+  MlirAttribute name = fresh_name(e, str("constant"));
+  int64_t dims[] = {inverse->count};
+  MlirType elem = inverse->is_float ? mlirF32TypeGet(e->ctx) : mlirIntegerTypeGet(e->ctx, 64);
+  MlirType type = mlirRankedTensorTypeGet(1, dims, elem, mlirAttributeGetNull());
+  MlirAttribute value = inverse->is_float
+                            ? mlirDenseElementsAttrFloatGet(type, inverse->count, inverse->floats)
+                            : mlirDenseElementsAttrInt64Get(type, inverse->count, inverse->ints);
+  if (e->node_field == GRAPH_NODE) {
+    struct wire t = export_tensor(e, op, value, mlirStringAttrGetValue(name));
+    wire_message(graph, GRAPH_INITIALIZER, &t);
+  } else {
+    struct wire node = wire_begin(e->arena);
+    put_name(&node, NODE_OUTPUT, mlirStringAttrGetValue(name));
+    wire_text(&node, NODE_OP, "Constant");
+    put_attribute(e, op, &node, str("value"), value, ONYX_ATTR_TENSOR);
+    wire_message(graph, e->node_field, &node);
+  }
+  return mlirStringAttrGetValue(name);
+}
+
+// Operands of an op that is written by an inverse upgrade.
+static void put_inverse_operands(struct exporter *e, MlirOperation op, struct wire *node,
+                                 struct wire *graph, const struct export_inverse *inverse) {
+  for (intptr_t i = 0; i < inverse->operands; i++) {
+    MlirValue v = onnx_operand_or_null(op, i);
+    if (i == inverse->replaced)
+      put_name(node, NODE_INPUT, put_made_constant(e, op, graph, inverse));
+    else
+      put_name(node, NODE_INPUT, mlirValueIsNull(v) ? str("") : name_of(e, v));
+  }
+}
+
 static void put_operands(struct exporter *e, MlirOperation op, struct wire *node, intptr_t n) {
   while (n && onnx_is_none(mlirOperationGetOperand(op, n - 1)))
     n--;
@@ -360,7 +406,13 @@ static void put_node(struct exporter *e, MlirOperation op, struct wire *graph) {
   const onyx_schema *row = newest ? export_row(op, export_opset(e, op)) : NULL;
   bool moves_axes = row && onyx_schema_attr_find(row, "axes") &&
                     !onyx_schema_attr_find(newest, "axes") && export_axes_attribute(op, &axes);
-  put_operands(e, op, &node, moves_axes ? 1 : mlirOperationGetNumOperands(op));
+  struct export_inverse how, *inverse = NULL;
+  if (e->inverse && newest && !moves_axes && export_needs_inverse(op, export_opset(e, op), &how))
+    inverse = &how;
+  if (inverse)
+    put_inverse_operands(e, op, &node, graph, inverse);
+  else
+    put_operands(e, op, &node, moves_axes ? 1 : mlirOperationGetNumOperands(op));
   put_results(e, op, &node);
   MlirStringRef name = onnx_node_name(op);
   if (name.length) // checkers refuse two nodes of one name, which a pass or an import may have made
@@ -380,7 +432,7 @@ static void put_node(struct exporter *e, MlirOperation op, struct wire *graph) {
   if (string_attr(op, "onnx.doc").length)
     put_name(&node, NODE_DOC, string_attr(op, "onnx.doc"));
   if (!callee)
-    put_attributes(e, op, &node);
+    put_attributes(e, op, &node, inverse);
   if (!mlirAttributeIsNull(axes))
     put_attribute(e, op, &node, str("axes"), axes, ONYX_ATTR_INTS);
   put_graphs(e, op, &node);

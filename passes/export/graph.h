@@ -30,6 +30,7 @@ struct exporter {
   int node_field;                    // of nodes in the message at hand
   bool in_function;                  // whose constants stay inside the model
   int64_t next;
+  bool inverse; // the opset needs inverse upgrades
   bool failed;
   struct external_file external;
 };

@@ -35,8 +35,9 @@ static bool name_is(MlirStringRef s, const char *text) {
   return s.length == strlen(text) && !memcmp(s.data, text, s.length);
 }
 
-static bool keeps_meaning(const onyx_schema *row, MlirOperation op) {
-  for (size_t i = 0; i < sizeof changed_meaning / sizeof *changed_meaning; i++)
+static bool keeps_meaning(const onyx_schema *row, MlirOperation op,
+                          const struct export_inverse *inverse) {
+  for (size_t i = 0; !inverse && i < sizeof changed_meaning / sizeof *changed_meaning; i++)
     if (!strcmp(changed_meaning[i].name, row->name) && row->since < changed_meaning[i].since)
       return false;
   for (size_t i = 0; i < sizeof new_values / sizeof *new_values; i++) {
@@ -105,11 +106,21 @@ static bool present(MlirOperation op, const char *attr) {
       mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(attr)));
 }
 
+static bool inverted(const struct export_inverse *inverse, const char *attr) {
+  if (!inverse)
+    return false;
+  for (int i = 0; i < 3; i++)
+    if (inverse->dropped[i] && !strcmp(inverse->dropped[i], attr))
+      return true;
+  return inverse->attr && !strcmp(inverse->attr, attr);
+}
+
 // Regions are attributes of the standard too.
-static bool attrs_fit(const onyx_schema *row, const onyx_schema *newest, MlirOperation op) {
+static bool attrs_fit(const onyx_schema *row, const onyx_schema *newest, MlirOperation op,
+                      const struct export_inverse *inverse) {
   for (int i = 0; i < newest->num_attrs; i++) {
     const onyx_schema_attr *now = &newest->attrs[i], *then = onyx_schema_attr_find(row, now->name);
-    if (now->kind == ONYX_ATTR_GRAPH)
+    if (now->kind == ONYX_ATTR_GRAPH || inverted(inverse, now->name))
       continue;
     bool has = present(op, now->name);
     if (has && (!then || then->kind != now->kind))
@@ -152,33 +163,51 @@ bool export_axes_attribute(MlirOperation op, MlirAttribute *axes) {
   return true;
 }
 
-static bool row_fits(const onyx_schema *row, const onyx_schema *newest, MlirOperation op) {
+static bool row_fits(const onyx_schema *row, const onyx_schema *newest, MlirOperation op,
+                     const struct export_inverse *inverse) {
   MlirAttribute axes;
   intptr_t operands = used_operands(op), results = used_results(op);
   if (row->deprecated && row != newest)
     return false;
-  if (operands > 1 && onyx_schema_attr_find(row, "axes") &&
-      !onyx_schema_attr_find(newest, "axes") && export_axes_attribute(op, &axes))
+  if (inverse)
+    operands = inverse->operands;
+  else if (operands > 1 && onyx_schema_attr_find(row, "axes") &&
+           !onyx_schema_attr_find(newest, "axes") && export_axes_attribute(op, &axes))
     operands = 1;
-  return keeps_meaning(row, op) && counts_fit(operands, row->min_inputs, row->max_inputs) &&
+  intptr_t kept = inverse && inverse->replaced == operands - 1 ? operands - 1 : operands;
+  return keeps_meaning(row, op, inverse) &&
+         counts_fit(operands, row->min_inputs, row->max_inputs) &&
          counts_fit(results, row->min_outputs, row->max_outputs) &&
-         values_fit(row, op, operands, results) && attrs_fit(row, newest, op);
+         values_fit(row, op, kept, results) && attrs_fit(row, newest, op, inverse);
 }
 
-int export_oldest_version(MlirOperation op) {
+static bool row_fits_inverted(const onyx_schema *row, const onyx_schema *newest, MlirOperation op,
+                              struct export_inverse *inverse) {
+  return export_invert(op, row, inverse) && row_fits(row, newest, op, inverse);
+}
+
+int export_oldest_version(MlirOperation op, bool inverse) {
   const onyx_schema *newest = onnx_schema_of(op);
+  struct export_inverse how;
   if (!newest)
     return 1;
   int floor = newest->domain[0] ? 1 : EXPORT_OLDEST_OPSET, version = newest->since;
   const onyx_schema *row = newest;
   while (version > floor) {
     const onyx_schema *older = onyx_schema_at(newest->domain, newest->name, row->since - 1);
-    if (!older || !row_fits(older, newest, op))
+    if (!older || (!row_fits(older, newest, op, NULL) &&
+                   !(inverse && row_fits_inverted(older, newest, op, &how))))
       break;
     row = older;
     version = row->since;
   }
   return version > floor ? version : floor;
+}
+
+bool export_needs_inverse(MlirOperation op, int opset, struct export_inverse *out) {
+  const onyx_schema *newest = onnx_schema_of(op), *row = export_row(op, opset);
+  return row && row != newest && !row_fits(row, newest, op, NULL) &&
+         row_fits_inverted(row, newest, op, out);
 }
 
 const onyx_schema *export_row(MlirOperation op, int opset) {
