@@ -93,9 +93,9 @@ static MlirLogicalResult verify_classification(MlirOperation op) {
 
 #define SCALAR_FUNCTIONS(X)                                                                        \
   X(erf, erf)                                                                                      \
-  X(acos, acos) X(acosh, acosh) X(asin, asin) X(asinh, asinh) X(atan, atan) X(atanh, atanh)        \
-      X(tan, tan) X(sinh, sinh) X(cosh, cosh) X(tanh, tanh) X(exp, exp) X(log, log)                \
-          X(round_even, roundeven)
+  X(acos, acos)                                                                                    \
+  X(acosh, acosh) X(asin, asin) X(asinh, asinh) X(atan, atan) X(atanh, atanh) X(tan, tan)          \
+      X(sinh, sinh) X(cosh, cosh) X(tanh, tanh) X(exp, exp) X(log, log) X(round_even, roundeven)
 
 // data: the op of math that does the same.
 #define DEFINE_SCALAR(n, math)                                                                     \
@@ -136,9 +136,10 @@ static MlirLogicalResult verify_counts(MlirOperation op) {
 
 #define RUNTIME_OPS(X)                                                                             \
   X(seqalloc, 0, 1)                                                                                \
-  X(seqdealloc, 1, 0) X(seqextract, 2, 1) X(seqinsert, 3, 1) X(seqstore, 3, 0) X(strlen, 1, 1)     \
-      X(strncmp, 3, 1) X(find_index, 3, 1) X(random_normal, 5, 0) X(print, 0, 0)                   \
-          X(print_tensor, 1, 0) X(runtime_instrument, 0, 0)
+  X(seqdealloc, 1, 0)                                                                              \
+  X(seqextract, 2, 1) X(seqinsert, 3, 1) X(seqstore, 3, 0) X(strlen, 1, 1) X(strncmp, 3, 1)        \
+      X(find_index, 3, 1) X(random_normal, 5, 0) X(print, 0, 0) X(print_tensor, 1, 0)              \
+          X(runtime_instrument, 0, 0)
 
 #define DEFINE_RUNTIME(n, in, out)                                                                 \
   static const struct shape_of_op shape_##n = {in, out};                                           \

@@ -30,8 +30,9 @@ typedef struct upgrade_family {
 #define UPGRADE_FAMILIES(X)                                                                        \
   X(elementwise)                                                                                   \
   X(normalize)                                                                                     \
-  X(softmax) X(reduce) X(shape) X(pool) X(resize) X(index) X(recurrent) X(control) X(retired)      \
-      X(trees) X(misc)
+  X(softmax)                                                                                       \
+  X(reduce) X(shape) X(pool) X(resize) X(index) X(recurrent) X(control) X(retired) X(trees)        \
+      X(misc)
 #define DECLARE(name) extern const upgrade_family upgrade_##name;
 UPGRADE_FAMILIES(DECLARE)
 #undef DECLARE

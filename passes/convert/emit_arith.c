@@ -270,11 +270,12 @@ static const char *float_unary_name(expr_op op) {
     return "math." name;
     MATH(ABS, "absf")
     MATH(FLOOR, "floor")
-    MATH(CEIL, "ceil") MATH(ROUND, "roundeven") MATH(TRUNC, "trunc") MATH(SQRT, "sqrt")
-        MATH(EXP, "exp") MATH(LOG, "log") MATH(SIN, "sin") MATH(COS, "cos") MATH(TAN, "tan")
-            MATH(ASIN, "asin") MATH(ACOS, "acos") MATH(ATAN, "atan") MATH(SINH, "sinh")
-                MATH(COSH, "cosh") MATH(TANH, "tanh") MATH(ASINH, "asinh") MATH(ACOSH, "acosh")
-                    MATH(ATANH, "atanh") MATH(ERF, "erf")
+    MATH(CEIL, "ceil")
+    MATH(ROUND, "roundeven") MATH(TRUNC, "trunc") MATH(SQRT, "sqrt") MATH(EXP, "exp")
+        MATH(LOG, "log") MATH(SIN, "sin") MATH(COS, "cos") MATH(TAN, "tan") MATH(ASIN, "asin")
+            MATH(ACOS, "acos") MATH(ATAN, "atan") MATH(SINH, "sinh") MATH(COSH, "cosh")
+                MATH(TANH, "tanh") MATH(ASINH, "asinh") MATH(ACOSH, "acosh") MATH(ATANH, "atanh")
+                    MATH(ERF, "erf")
 #undef MATH
                         default : return NULL;
   }

@@ -116,9 +116,10 @@ static bool shape_swiglu(op_view *v, shape_result *results) {
 
 #define ALL(X)                                                                                     \
   X(relu, 1)                                                                                       \
-  X(leaky_relu, 1) X(prelu, 2) X(elu, 1) X(selu, 1) X(celu, 1) X(thresholded_relu, 1)              \
-      X(hard_sigmoid, 1) X(hard_swish, 1) X(sigmoid, 1) X(softplus, 1) X(softsign, 1) X(mish, 1)   \
-          X(swish, 1) X(swiglu, 2) X(gelu, 1) X(shrink, 1)
+  X(leaky_relu, 1)                                                                                 \
+  X(prelu, 2) X(elu, 1) X(selu, 1) X(celu, 1) X(thresholded_relu, 1) X(hard_sigmoid, 1)            \
+      X(hard_swish, 1) X(sigmoid, 1) X(softplus, 1) X(softsign, 1) X(mish, 1) X(swish, 1)          \
+          X(swiglu, 2) X(gelu, 1) X(shrink, 1)
 #define X(name, n)                                                                                 \
   static bool comp_##name(op_view *v, const shape_result *results, comprehension *c) {             \
     return comp_map(v, results, c, n, build_##name);                                               \

@@ -13,11 +13,12 @@ static bool shape_unary(op_view *v, shape_result *results) {
 
 #define PLAIN_UNARY(X)                                                                             \
   X(floor, EXPR_FLOOR)                                                                             \
-  X(ceil, EXPR_CEIL) X(round, EXPR_ROUND) X(sqrt, EXPR_SQRT) X(exp, EXPR_EXP) X(log, EXPR_LOG)     \
-      X(sin, EXPR_SIN) X(cos, EXPR_COS) X(tan, EXPR_TAN) X(asin, EXPR_ASIN) X(acos, EXPR_ACOS)     \
-          X(atan, EXPR_ATAN) X(sinh, EXPR_SINH) X(cosh, EXPR_COSH) X(tanh, EXPR_TANH)              \
-              X(asinh, EXPR_ASINH) X(acosh, EXPR_ACOSH) X(atanh, EXPR_ATANH) X(erf, EXPR_ERF)      \
-                  X(bitwise_not, EXPR_NOT) X(neg, EXPR_NEG) X(abs, EXPR_ABS)
+  X(ceil, EXPR_CEIL)                                                                               \
+  X(round, EXPR_ROUND) X(sqrt, EXPR_SQRT) X(exp, EXPR_EXP) X(log, EXPR_LOG) X(sin, EXPR_SIN)       \
+      X(cos, EXPR_COS) X(tan, EXPR_TAN) X(asin, EXPR_ASIN) X(acos, EXPR_ACOS) X(atan, EXPR_ATAN)   \
+          X(sinh, EXPR_SINH) X(cosh, EXPR_COSH) X(tanh, EXPR_TANH) X(asinh, EXPR_ASINH)            \
+              X(acosh, EXPR_ACOSH) X(atanh, EXPR_ATANH) X(erf, EXPR_ERF) X(bitwise_not, EXPR_NOT)  \
+                  X(neg, EXPR_NEG) X(abs, EXPR_ABS)
 
 #define X(name, op)                                                                                \
   static const expr *build_##name(comprehension *c, const expr *const *x) {                        \
@@ -151,8 +152,8 @@ static bool shape_plain(op_view *v, shape_result *results) {
 
 #define PLAIN_BINARY(X)                                                                            \
   X(add, EXPR_ADD)                                                                                 \
-  X(sub, EXPR_SUB) X(mul, EXPR_MUL) X(bitwise_and, EXPR_AND) X(bitwise_or, EXPR_OR)                \
-      X(bitwise_xor, EXPR_XOR)
+  X(sub, EXPR_SUB)                                                                                 \
+  X(mul, EXPR_MUL) X(bitwise_and, EXPR_AND) X(bitwise_or, EXPR_OR) X(bitwise_xor, EXPR_XOR)
 
 #define X(name, op)                                                                                \
   static const expr *build_##name(comprehension *c, const expr *const *x) {                        \

@@ -44,8 +44,9 @@ static const dim *dim_or(dim_context *ctx, const dim *a, const dim *b) {
 // name, expression, shape data
 #define BINARY(X)                                                                                  \
   X(and, EXPR_AND, dim_and)                                                                        \
-  X(or, EXPR_OR, dim_or) X(xor, EXPR_XOR, NULL) X(equal, EXPR_EQ, dim_eq)                          \
-      X(greater, EXPR_GT, dim_gt) X(greater_or_equal, EXPR_GE, dim_ge) X(less, EXPR_LT, dim_lt)    \
+  X(or, EXPR_OR, dim_or)                                                                           \
+  X(xor, EXPR_XOR, NULL) X(equal, EXPR_EQ, dim_eq) X(greater, EXPR_GT, dim_gt)                     \
+      X(greater_or_equal, EXPR_GE, dim_ge) X(less, EXPR_LT, dim_lt)                                \
           X(less_or_equal, EXPR_LE, dim_le)
 
 #define X(name, op, fn)                                                                            \
